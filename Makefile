@@ -70,12 +70,13 @@ sbom: dist .venv-sbom/.ready  ## what the wheel needs, as a bill of materials (C
 	.venv-sbom/bin/python -m pip install --quiet --require-hashes -r locks/sbom.lock
 	@touch $@
 
-docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere
+docs: $(DOCS) $(READY) browser  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere, no page too wide
 	.venv-docs/bin/python -m sphinx -W --keep-going -n -a -q -d build/doctrees -c docs . build/docs
-	.venv-docs/bin/python docs/check.py build/docs
+	$(BIN)/python docs/check.py build/docs
 
 pages: $(READY)  ## the pages that are made from the library itself, anew
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/measures.py
 
 # Two environments at a time, and nothing else beside them: to install is work for one core each.
 .NOTPARALLEL:

@@ -2,16 +2,22 @@
 
     python docs/check.py build/docs
 
-It reads HTML with the standard library alone and says what is wrong, one line for each.
+It reads HTML with the standard library, and opens each page in Chromium, in windows of many widths: no page may scroll
+sideways. It prints what is wrong, one line for each.
 """
 
 import re
+import shutil
 import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+# From a telephone to a wide screen, in pixels. Most laptops are among 1,024 to 1,440.
+WIDTHS = (320, 390, 768, 900, 1024, 1100, 1200, 1280, 1366, 1440, 1600, 1920)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # What a browser fetches by itself, as against what a reader may follow.
 FETCHED = {"audio", "embed", "iframe", "img", "input", "link", "object", "script", "source", "track", "video"}
 ADDRESSES = ("src", "href", "data", "poster")
@@ -70,6 +76,27 @@ def problems(site: Path) -> list[str]:
     return found
 
 
+def find_wide_pages(site: Path) -> list[str]:
+    """The pages that scroll sideways in a window of one of the widths."""
+    from playwright.sync_api import sync_playwright
+
+    found = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        window = browser.new_page()
+        for path in sorted(site.rglob("*.html")):
+            window.goto(path.resolve().as_uri())
+            if wide := [width for width in WIDTHS if _is_wider(window, width)]:
+                found.append(f"{path.relative_to(site)}: scrolls sideways at {', '.join(map(str, wide))} pixels")
+        browser.close()
+    return found
+
+
+def _is_wider(window: Any, width: int) -> bool:
+    window.set_viewport_size({"width": width, "height": 900})
+    return bool(window.evaluate("document.documentElement.scrollWidth") > width)
+
+
 def _broken(page: Page, address: str, pages: dict[Path, Page]) -> str | None:
     parts = urlsplit(address)
     target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path.resolve()
@@ -84,8 +111,12 @@ def _broken(page: Page, address: str, pages: dict[Path, Page]) -> str | None:
 
 def main(site: Path) -> int:
     found = problems(site)
+    if CHROMIUM is None:
+        print("*** NOT TESTED: the width of pages. It needs Chromium: apt-get install chromium ***", file=sys.stderr)
+    else:
+        found += find_wide_pages(site)
     pages = len(list(site.rglob("*.html")))
-    print("\n".join(found) or f"{pages} pages: every link holds, and nothing is loaded from elsewhere")
+    print("\n".join(found) or f"{pages} pages: every link holds, nothing is loaded from elsewhere, none is too wide")
     return 1 if found else 0
 
 

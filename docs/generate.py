@@ -205,9 +205,8 @@ def _described(name: str, thing: Any) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Prose: literals in single quotes as Markdown has them, stars and bars as they are, claims by their name."""
-    text = re.sub(r"claim:([a-z0-9-]+)\.\s*", r"(Claim `\1`.) ", text).strip()
-    pieces = re.split(r"(``.+?``|`[^`]+`)", text)
+    """Prose: literals in single quotes as Markdown has them, stars and bars as they are."""
+    pieces = re.split(r"(``.+?``|`[^`]+`)", text.strip())
     return "".join(f"`{one.strip('`')}`" if one.startswith("`") else SIGNS.sub(r"\\\1", one) for one in pieces)
 
 

@@ -1,10 +1,14 @@
-"""Every claim has a test: the ids in the docstrings and the ids on the tests are the same set."""
+"""Every claim has a test: the ids above functions, and the ids on the tests are the same set."""
 
+import ast
+import inspect
+import pydoc
 import re
 from pathlib import Path
 
 import pytest
 
+import inbounds as ib
 from inbounds.laws.claims import CLAIMS
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +31,22 @@ def test_every_claim_has_a_test_and_every_test_a_claim():
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_carries_its_id_and_a_reference(name):
-    text = CLAIMS[name].__doc__ or ""
-    assert text.startswith(f"claim:{name}")
+    """In a comment above its function."""
+    text = Path(inspect.getfile(CLAIMS[name])).read_text("utf-8")
+    found = re.search(rf"^# claim:{name}(?: (\(.*\)))?\ndef {CLAIMS[name].__name__}\(", text, re.MULTILINE)
+    assert found is not None
     if name != "mse-sharper":  # ours, not the paper's
-        assert re.search(r"Prop\. \d|Remark \d|Def\. \d", text.splitlines()[0])
+        assert re.search(r"Prop\. \d|Remark \d|Def\. \d", found[1])
+
+
+def test_help_begins_with_what_a_reader_gets():
+    """No docstring of the source begins with an id, and no help of a public name has one in it."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                assert not (ast.get_docstring(node) or "").startswith("claim:"), path
+    modules = [ib, ib.errors, ib.inference, ib.ledger, ib.statistics, ib.targets, ib.sensitivity]
+    public = [getattr(module, name) for module in modules for name in getattr(module, "__all__", dir(module))]
+    helps = [pydoc.render_doc(thing) for thing in public if inspect.isfunction(thing) or inspect.isclass(thing)]
+    assert len(helps) > 60
+    assert [text.splitlines()[0] for text in helps if "claim:" in text] == []

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.studio.harness import CHROMIUM, WITHOUT
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -114,6 +116,22 @@ def test_pages_made_from_the_library_are_up_to_date():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_figures_of_the_architecture_are_those_of_the_code():
+    """Counted on the code as it is, in a process of its own. A figure that is a tenth off is found."""
+    done = subprocess.run(
+        [sys.executable, DOCS / "measures.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    measures, text = module(DOCS / "measures.py"), (DOCS / "architecture.md").read_text("utf-8")
+    written = measures.read_page(text)
+    assert len(written) == 8
+    assert measures.find_stale(text, written) == []
+    for row, figures in written.items():
+        other = written | {row: tuple(round(1.1 * figure) + 1 for figure in figures)}
+        assert measures.find_stale(text, other) == [row]
+        assert measures.find_stale(measures.write_page(text, other), other) == []
+
+
 SITE = {
     "a link that leads nowhere": '<a href="gone.html">x</a>',
     "an anchor that is not there": '<a href="other.html#gone">x</a>',
@@ -146,3 +164,25 @@ def test_the_check_of_the_site_reads_styles(tmp_path):
         "@import 'https://example.org/x.css'; a { background: url(//example.org/x.png) }"
     )
     assert len(check.problems(tmp_path)) == 2
+
+
+# How the site's theme places the text: between two bars, one of which is missing in narrow windows.
+THEME = """body { margin: 0 } pre { overflow: auto } .page, .main { display: flex } .main { flex: 1 }
+.sidebar { width: calc(50% - 26em); min-width: 15em } .toc { width: 15em; flex-shrink: 0 } .content { padding: 0 3em }
+@media (max-width: 82em) { .toc { display: none } } @media (max-width: 63em) { .sidebar { display: none } }"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_no_page_of_the_site_scrolls_sideways(tmp_path):
+    """The style of the site leaves room for the bars beside the text. What is too wide by itself is found."""
+    check = module(DOCS / "check.py")
+    style = f"<style>{THEME}</style><style>{(DOCS / '_static' / 'site.css').read_text('utf-8')}</style>"
+    text = f"<h1>x</h1><p>{'words ' * 200}</p><pre>{'code ' * 200}</pre>"
+    body = '<div class="page"><div class="sidebar"></div><div class="main"><div class="content">{}</div>{}</div></div>'
+    toc = '<div class="toc"></div>'
+    (tmp_path / "good.html").write_text(f"<!doctype html>{style}{body.format(text, toc)}", "utf-8")
+    assert check.find_wide_pages(tmp_path) == []
+    (tmp_path / "wide.html").write_text(
+        f'<!doctype html>{style}<div style="width: 1150px">x</div>{body.format(text, toc)}', "utf-8"
+    )
+    assert check.find_wide_pages(tmp_path) == ["wide.html: scrolls sideways at 320, 390, 768, 900, 1024, 1100 pixels"]

@@ -7,8 +7,10 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core.core_schema import ErrorType
 
+import inbounds as ib
 from inbounds import _mistakes
 from inbounds._mistakes import FileError, Mistake, explain, suggest, write_place
+from inbounds.errors import LONGEST, InboundsError
 from inbounds.plan.model import PARTS
 from inbounds.plan.plan import Plan
 from inbounds.studies.file import CovarianceKeys, MatrixSection, ProportionsKeys, SharesSection
@@ -135,3 +137,44 @@ def test_the_error_of_a_file_has_a_line_for_each_mistake():
     one = FileError(["n must be\na list"], "a\x1b.toml")
     assert (str(one), one.problems) == ("a\\x1b.toml: n must be\\na list", ("n must be\\na list",))
     assert str(FileError(["a", "b"], "f.toml")) == "f.toml: 2 mistakes:\n  a\n  b"
+
+
+def test_a_file_with_thousands_of_mistakes_shows_the_first():
+    """A plan of 5,000 wrong keys, and names of thousands of letters: a screenful, with how many more there are."""
+    wrong = {f"wrong{number}": 1 for number in range(5_000)}
+    plan = {"data": {"rows": 1}, "budget": {"epsilon": 1}, "release": [], **wrong}
+    with pytest.raises(FileError) as caught:
+        ib.Plan.of(plan)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 22
+    assert lines[0] == "the plan: 5,001 mistakes:"
+    assert lines[-1] == "  and 4,981 more; correct these first"
+    assert len(caught.value.problems) == 5_001
+    long = FileError(["x" * 10_000, "short"], "n" * 10_000)
+    assert max(map(len, str(long).splitlines())) <= 420
+    assert str(long).splitlines()[2] == "  short"
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end():
+    message = str(InboundsError(f"column {'x' * 10_000} is missing; write its name"))
+    assert len(message) == LONGEST
+    assert message.startswith("column xxx")
+    assert message.endswith("xxx is missing; write its name")
+    assert str(InboundsError("short")) == "short"
+    assert InboundsError(3).args == (3,)
+
+
+def test_a_key_in_the_wrong_table_is_sent_to_its_own():
+    plan = {
+        "data": {"rows": 10, "epsilon": 1},
+        "budget": {"epsilon": 1},
+        "columns": {"x": {"bounds": [0, 1]}},
+        "release": [{"name": "a", "statistic": "mean", "columns": ["x"]}],
+        "limit": 2,
+    }
+    with pytest.raises(FileError) as caught:
+        ib.Plan.of(plan)
+    assert caught.value.problems == (
+        "data.epsilon: is not a known key here; it is one of [budget]",
+        "limit: is not a known key here; it is one of [budget]",
+    )

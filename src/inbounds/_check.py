@@ -21,13 +21,27 @@ Bounds: TypeAlias = tuple[float, float]
 Figures: TypeAlias = float | Array
 
 
+# Python does not write numbers of thousands of digits, and nobody reads them.
+_MANY_DIGITS, _LONGEST = 10**40, 120
+
+
 def shown(value: object) -> str:
     """Write a value for a message. Anything but a number or a short text may be data, so only its type is shown."""
     kind = type(value).__name__
+    if isinstance(value, int) and not -_MANY_DIGITS < value < _MANY_DIGITS:
+        return "a whole number of more than 40 digits"
     scalar = value is None or isinstance(value, bool | int | float | complex | np.generic | Fraction | Decimal)
     if isinstance(value, Fraction):
-        return str(value)
-    return f"{value!r} of type {kind}" if scalar or (isinstance(value, str) and len(value) < 100) else f"a {kind}"
+        return _cut(str(value))
+    return (
+        f"{_cut(repr(value))} of type {kind}"
+        if scalar or (isinstance(value, str) and len(value) < 100)
+        else f"a {kind}"
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def real(value: object, name: str) -> float:
@@ -83,7 +97,7 @@ def integer(value: object, name: str, *, least: int) -> int:
         raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
     if number < least:
-        raise ValueError(f"{name} must be >= {least}, got {number}")
+        raise ValueError(f"{name} must be >= {least}, got {number if number > -_MANY_DIGITS else shown(number)}")
     return number
 
 

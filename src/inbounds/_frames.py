@@ -22,8 +22,9 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 _PUBLIC = (InboundsError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
+# claim:confined
 def confine(action: Callable[[], _Result], *, counts: bool = True) -> _Result:
-    """claim:confined. The result of some work, or its exception without the values that it met.
+    """The result of some work, or its exception without the values that it met.
 
     Work that ``counts`` knows exact numbers. Other work reads a table to open it, and keeps all messages.
 

@@ -9,6 +9,8 @@ from functools import wraps
 from typing import Any, TypeVar, get_args
 
 from inbounds import _types
+from inbounds._text import shorten
+from inbounds.errors import LONGEST, FileError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
@@ -167,6 +169,7 @@ def explain(function: _Function) -> _Function:
     not fit it."""
     lines = ["Parameters", "----------"]
     for name, keyword in inspect.signature(function).parameters.items():
+        _FUNCTIONS.setdefault(name, []).append(function.__name__)
         meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
         lines += [f"{name} : {_describe_type(keyword)}", *meaning]
     summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n>>> ")
@@ -188,13 +191,28 @@ def _explain_calls(function: _Function, example: str = "") -> _Function:
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
-        except TypeError:
-            if (mistake := explain_call(function, args, keywords, example)) is None:
+        except (TypeError, ValueError) as error:
+            if (mistake := _explain_error(error, function, args, keywords, example)) is None:
                 raise
         # Raised outside of the handler, it does not repeat what Python says.
         raise TypeError(mistake)
 
     return call  # type: ignore[return-value]
+
+
+def _explain_error(
+    error: TypeError | ValueError,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    example: str,
+) -> str | None:
+    """What is wrong with the arguments of a call that failed. None if the error says it, which is then shortened."""
+    if isinstance(error, TypeError) and (mistake := explain_call(function, args, keywords, example)) is not None:
+        return mistake
+    if error.args and isinstance(error.args[0], str) and not isinstance(error, FileError):
+        error.args = (shorten(error.args[0], LONGEST), *error.args[1:])
+    return None
 
 
 def explain_call(
@@ -208,7 +226,7 @@ def explain_call(
     unknown = [keyword for keyword in keywords if keyword not in kinds]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         mistake = f"{name} has no keyword {unknown[0]}="
-        if isinstance(function, type) and not example and unknown[0] in _MEANINGS:
+        if isinstance(function, type) and not example and unknown[0] in _MEANINGS.keys() - _TAKERS.keys():
             return f"{mistake}; it belongs to a release, which is inbounds.{function.name}(...)"  # type: ignore[attr-defined]
         return mistake + (f"; write {example}" if example else suggest_keyword(unknown[0], list(kinds)))
     by_name = [each for each, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
@@ -244,8 +262,11 @@ _MEANT = {
     **dict.fromkeys(("p", "probs", "quantiles"), ("q",)),
     **dict.fromkeys(("categories", "values"), ("levels",)),
     **dict.fromkeys(("df", "table", "frame"), ("data",)),
-    "budget": ("epsilon",),
+    **dict.fromkeys(("eps", "budget"), ("epsilon",)),
 }
+# Keyword -> the statistics that have it, and the functions that take it. Each notes its own.
+_TAKERS: dict[str, list[str]] = {}
+_FUNCTIONS: dict[str, list[str]] = {}
 
 
 def suggest_keyword(name: str, names: Sequence[str]) -> str:
@@ -254,9 +275,15 @@ def suggest_keyword(name: str, names: Sequence[str]) -> str:
         return "; there is no delta, since every release is pure epsilon-differentially private"
     if name == "where":
         return "; it needs a public number of records, which those that a condition selects have not"
-    near = [keyword for keyword in _MEANT.get(name, ()) if keyword in names]
-    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if near := [keyword for keyword in _MEANT.get(name, ()) if keyword in names]:
+        return f"; did you mean {near[0]}=?"
+    if takers := list(dict.fromkeys([*_TAKERS.get(name, []), *_FUNCTIONS.get(name, [])])):
+        return f"; it is a keyword of {', '.join(takers[:_FEW])}{' and others' * (len(takers) > _FEW)}"
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
+
+
+_FEW = 5
 
 
 def explain_making(example: str = "") -> Callable[[_Class], _Class]:
@@ -270,8 +297,8 @@ def explain_making(example: str = "") -> Callable[[_Class], _Class]:
             try:
                 make(self, *args, **keywords)
                 return
-            except TypeError:
-                if (mistake := explain_call(kind, args, keywords, example)) is None:
+            except (TypeError, ValueError) as error:
+                if (mistake := _explain_error(error, kind, args, keywords, example)) is None:
                     raise
             raise TypeError(mistake)
 
@@ -287,6 +314,7 @@ def explain_fields(kind: _Class) -> _Class:
     lines = ["Parameters", "----------"]
     for field in fields(kind):
         if field.init:
+            _TAKERS.setdefault(field.name, []).append(kind.name)  # type: ignore[attr-defined]
             meaning = _MEANINGS[field.name].replace("see above", f"see `inbounds.{kind.name}`")  # type: ignore[attr-defined]
             lines += [field.name, *textwrap.wrap(meaning, 112, initial_indent="    ", subsequent_indent="    ")]
     summary, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")

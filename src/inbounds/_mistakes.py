@@ -193,6 +193,8 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
     if code == "extra_forbidden":
         model = parts[str(place[0])] if len(place) > 1 and place[0] in parts else whole
         name = str(place[-1])
+        if homes := [part for part, each in parts.items() if each is not model and name in each.model_fields]:
+            return f"{rule} here; it is one of {' and '.join(map(_write_part, homes))}"
         other = _OTHER_KEYS.get(name, name)
         return rule + suggest(
             other if other in model.model_fields else name, list(model.model_fields), otherwise="there are"
@@ -204,6 +206,10 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
         return f"{rule}{ending}{f'; did you mean {meant}?' if meant else ''}"
     decimal = "; write decimals with a point, as in 0.5" if code == "too_long" and place[-1:] == ("bounds",) else ""
     return f"{rule}{ending}{decimal}"
+
+
+def _write_part(name: str) -> str:
+    return f"[[{name}]]" if name in ("release", "scenario") else f"[{name}]"
 
 
 def find_name(word: str, names: Sequence[str]) -> str:

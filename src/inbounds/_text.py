@@ -51,6 +51,18 @@ def _escape_unseen(text: str, escape: Callable[[str], str], keep: str = "") -> s
     return text.translate({ord(x): escape(x) for x in set(text) if x not in keep and is_unseen(x)})
 
 
+def shorten(text: str, longest: int) -> str:
+    """Cut the middle out of a text that is too long. Its beginning and its end have what a reader needs most.
+
+    >>> shorten("0123456789" * 10, 30), shorten("short", 30)
+    ('01234567890123456789 … 3456789', 'short')
+    """
+    if len(text) <= longest:
+        return text
+    begin = (longest - 3) * 3 // 4
+    return f"{text[:begin]} … {text[len(text) - (longest - 3 - begin) :]}"
+
+
 def wrap(text: str, first: str = "", rest: str = "") -> str:
     """Break one line of text into lines that fit on a terminal. Words are not broken, and spaces are kept.
 

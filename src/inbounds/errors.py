@@ -28,7 +28,7 @@ type raises a plain `TypeError`. No message shows a value of the data.
 
 from collections.abc import Iterable
 
-from inbounds._text import visible
+from inbounds._text import shorten, visible
 
 __all__ = [
     "BudgetRefused",
@@ -51,8 +51,15 @@ __all__ = [
 ]
 
 
+# No message is longer than a reader can take in, however long the names and lists are that it has to show.
+LONGEST, _LONGEST_PROBLEM, _MOST_PROBLEMS = 2_000, 400, 20
+
+
 class InboundsError(ValueError):
-    """The base class of all exceptions of the library."""
+    """The base class of all exceptions of the library. A message that is too long is shortened in its middle."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(shorten(each, LONGEST) if isinstance(each, str) else each for each in arguments))
 
 
 class DataError(InboundsError):
@@ -76,7 +83,7 @@ class ExpressionError(InboundsError):
 
 
 class FileError(InboundsError):
-    """A file with mistakes.
+    """A file with mistakes. The message shows the first twenty.
 
     Parameters
     ----------
@@ -99,10 +106,13 @@ class FileError(InboundsError):
     """
 
     def __init__(self, problems: Iterable[str], name: str) -> None:
-        self.problems = tuple(visible(problem) for problem in problems)
-        name = visible(name)
-        lines = [f"{name}: {len(self.problems)} mistakes:", *(f"  {problem}" for problem in self.problems)]
-        super().__init__(f"{name}: {self.problems[0]}" if len(self.problems) == 1 else "\n".join(lines))
+        self.problems = tuple(shorten(visible(problem), _LONGEST_PROBLEM) for problem in problems)
+        name, count = shorten(visible(name), _LONGEST_PROBLEM), len(self.problems)
+        lines = [f"{name}: {count:,} mistakes:", *(f"  {problem}" for problem in self.problems[:_MOST_PROBLEMS])]
+        if count > _MOST_PROBLEMS:
+            lines.append(f"  and {count - _MOST_PROBLEMS:,} more; correct these first")
+        # Each line is short, and so the whole is.
+        ValueError.__init__(self, f"{name}: {self.problems[0]}" if count == 1 else "\n".join(lines))
 
 
 class PlanError(FileError):

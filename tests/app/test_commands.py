@@ -16,6 +16,7 @@ from inbounds.ledger.amounts import write_amount as billionths
 from inbounds.plan.plan import Plan
 from tests import health as example
 from tests.app.test_cli import called
+from tests.ledger.registry import list_mistakes
 
 
 @pytest.fixture
@@ -190,9 +191,11 @@ def test_ledgers_for_others(monkeypatch, capsys, folder):
     assert table["epsilon"].to_list()[2] == 1
     status, said, _ = called(monkeypatch, capsys, "ledger", "export", book, "--as", "registry")
     (entry,) = json.loads(said)
-    assert entry["privacy_loss"] == {"unit": "record", "relation": "replace one", "epsilon": "1"}
-    assert entry["accounting"]["limit"] == "3"
-    assert len(entry["description"]) == 8
+    assert list_mistakes(entry) == []
+    deployment = entry["deployment"]
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
+    assert deployment["accounting"]["composition"].endswith("at most 3.")
+    assert len(deployment["basic"]["description"].split("; ")) == 8
     status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--as", "xml")
     assert (status, err) == (2, "inbounds: --as must be one of 'csv', 'registry'; got 'xml' of type str\n")
     status, said, _ = called(monkeypatch, capsys, "ledger", "show", book, "--json")

@@ -169,7 +169,9 @@ def test_cells_of_csv_files_are_no_formulas(written, plan):
     assert rows[2]["who"] == f"'{visible(WHO)}"
     assert rows[2]["what"].startswith("'=cmd")
     assert unseen(ledger.export(book.ledger, "registry")) == []
-    assert json.loads(ledger.export(book.ledger, "registry"))[0]["description"][0] == f"{NAMES['release']}: mean"
+    assert json.loads(ledger.export(book.ledger, "registry"))[0]["deployment"]["basic"]["description"].startswith(
+        f"{NAMES['release']}: mean"
+    )
 
 
 def test_objects_show_no_unseen_characters(written, plan):

@@ -21,6 +21,7 @@ from inbounds.record import RecordError, Releases
 from inbounds.road.run import Opened, walk
 from inbounds.statistics import Histogram, Mean
 from inbounds.tables.sources import read
+from tests.ledger.registry import list_mistakes
 from tests.records import restored
 
 
@@ -93,7 +94,10 @@ def test_another_kind_is_charged_refused_and_shown(account):
     assert "survey: rho 1/3 for age: mean" in ledger.show(account.ledger)[3]
     assert ",survey,rho 1/3,," in ledger.export(account.ledger)
     (registered,) = json.loads(ledger.export(account.ledger, "registry"))
-    assert (registered["flavor"], registered["privacy_loss"]["rho"]) == ("zcdp", "1")
+    assert list_mistakes(registered) == []
+    deployment = registered["deployment"]
+    assert deployment["dp_variant"] == {"variant_name": "Zero-concentrated DP"}
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"rho": 1.0}
 
 
 @pytest.mark.claim("ledger")

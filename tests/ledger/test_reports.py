@@ -12,6 +12,8 @@ import pytest
 
 from inbounds import ledger
 from inbounds.ledger import Account, LedgerError, Pure, Request, access, reports
+from inbounds.ledger.registry import make_record
+from tests.ledger import registry
 
 
 class Clock:
@@ -89,33 +91,58 @@ def test_every_cell_of_a_table(survey):
 
 
 def test_every_field_for_a_registry(survey):
-    assert json.loads(ledger.export(survey, "registry")) == [
-        {
-            "product": "survey",
-            "description": ["age: mean", "=age: sum", "age: median"],
-            "year": "2026",
-            "flavor": "Pure DP",
-            "privacy_loss": {"unit": "record", "relation": "replace one", "epsilon": "0.375"},
-            "model": "Central",
-            "accounting": {"composition": "sequential", "limit": "2", "dates": ["2026-01-01", "2026-01-06"]},
-            "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
-        },
-        {
-            "product": "visits",
-            "description": [],
-            "year": "2026",
-            "flavor": "Pure DP",
-            "privacy_loss": {
-                "unit": "person, up to 3 records",
-                "relation": "add or remove one",
-                "epsilon": "0.333333334",
+    first, second = json.loads(ledger.export(survey, "registry"))
+    assert first == {
+        "url_slug": "survey-2026",
+        "status": "Draft",
+        "tier": 2,
+        "deployment": {
+            "basic": {
+                "name": "survey",
+                "data_curators": ["not stated in the ledger"],
+                "intended_use": "not stated in the ledger",
+                "data_product_type": "Summary statistics",
+                "data_product_region": "not stated in the ledger",
+                "description": "age: mean; =age: sum; age: median",
+                "publication_date": "2026-01-01",
             },
-            "model": "Central",
-            "accounting": {"composition": "sequential", "limit": "2.5", "dates": ["2026-01-04"]},
-            "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
+            "dp_variant": {"variant_name": "Pure DP"},
+            "privacy_loss": {
+                "privacy_unit": "Record",
+                "privacy_unit_details": "Adjacent datasets have the same number of records, and one record has other "
+                "values.",
+                "privacy_parameters": {"epsilon": 0.375},
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "release_type": "Many releases",
+                "release_type_details": "Charged on 2026-01-01, 2026-01-06.",
+            },
+            "accounting": {"composition": "Sequential: the losses of all releases add up, to at most 2."},
+            "implementation": first["deployment"]["implementation"],
         },
-    ]
-    assert ledger.export(survey, "registry").startswith('[\n {\n  "product": "survey"')
+    }
+    assert "exactly" in first["deployment"]["implementation"]["mechanisms"]
+    deployment = second["deployment"]
+    assert deployment["privacy_loss"] == {
+        "privacy_unit": "Person",
+        "privacy_unit_details": "Adjacent datasets differ in a person, with up to 3 records, which is in one of them "
+        "only.",
+        "privacy_parameters": {"epsilon": 0.333333334},
+    }
+    assert deployment["deployment_model"]["release_type"] == "One release"
+    assert deployment["basic"]["description"] == "nothing was released yet"
+    assert ledger.export(survey, "registry").startswith('[\n {\n  "url_slug": "survey-2026"')
+
+
+def test_records_have_the_form_of_the_registry(survey):
+    """Every record keeps the registry's schema. One with an unknown key or without its date does not."""
+    records = json.loads(ledger.export(survey, "registry"))
+    assert len(records) == 2
+    assert [mistake for record in records for mistake in registry.list_mistakes(record)] == []
+    assert len(registry.list_mistakes(records[0] | {"product": "survey"})) == 1
+    del records[1]["deployment"]["basic"]["publication_date"]
+    assert registry.list_mistakes(records[1]) == ["deployment.basic: 'publication_date' is a required property"]
 
 
 def test_what_has_nothing_yet_and_letters_of_all_kinds(tmp_path):
@@ -128,13 +155,17 @@ def test_what_has_nothing_yet_and_letters_of_all_kinds(tmp_path):
     assert '"größe"' in text
     assert r"höhe\u007f: mean" in text
     (registered,) = json.loads(text)
-    assert registered["privacy_loss"]["unit"] == "person, by the column id\n"
+    assert registry.list_mistakes(registered) == []
+    loss = registered["deployment"]["privacy_loss"]
+    assert loss["privacy_unit"] == "Person"
+    assert loss["privacy_unit_details"].endswith("The column id\n has the id of the person.")
     # As it is between the entry of a dataset and that of its first charge.
     opened = ledger.read(account.ledger)[:2]
     (standing,) = ledger.standings(opened)
-    empty = reports._to_registry(standing, opened)
-    assert (empty["year"], empty["description"], empty["accounting"]["dates"]) == (None, [], [])
-    assert empty["privacy_loss"] == {"unit": "person, by the column id\n", "relation": "replace one"}
+    empty = make_record(standing, opened)
+    assert registry.list_mistakes(empty) == []
+    assert empty["deployment"]["basic"]["description"] == "nothing was released yet"
+    assert empty["deployment"]["privacy_loss"]["privacy_parameters"] == {}
 
 
 def test_plain_values(survey):

@@ -1,6 +1,8 @@
 """What somebody may have meant by a call, a name or a table that does not fit: one line, before a charge."""
 
 import datetime
+import inspect
+import re
 from pathlib import Path
 
 import duckdb
@@ -10,7 +12,9 @@ import polars as pl
 import pytest
 
 import inbounds as ib
+from inbounds._keywords import _MEANINGS
 from inbounds.errors import DataError, PlanError, RecordError
+from inbounds.statistics import registered
 
 COLUMNS = {"health": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0]}
 TABLE = pl.DataFrame(COLUMNS)
@@ -252,3 +256,43 @@ def test_one_word_leaves_missing_values_of_all_columns_out(kind):
     bounds = {"b": (0, 5), "c": (0, 1)}
     assert kind(bounds, missing="skip") == kind(bounds, missing={"b": "skip", "c": "skip"})
     assert kind(bounds, missing="skip") != kind(bounds, missing={"b": "skip"})
+
+
+@pytest.mark.parametrize("name", registered())
+def test_keywords_of_other_statistics_are_explained(name):
+    """Every keyword that some statistic has: the message names statistics that take it, and guesses no other word."""
+    function = getattr(ib, name)
+    takes = {each: inspect.signature(getattr(ib, each)).parameters for each in registered()}
+    for keyword in {key for keys in takes.values() for key in keys} - {*takes[name], "where", "bins"}:
+        with pytest.raises(TypeError, match=f"^{name} has no keyword {keyword}=") as caught:
+            function(TABLE, **{keyword: 1})
+        _, _, named = str(caught.value).partition("; it is a keyword of ")
+        others = re.findall(r"\w+", named.removesuffix(" and others"))
+        assert others, str(caught.value)
+        assert all(keyword in takes[other] for other in others)
+
+
+MANY = [f"level {number}" for number in range(5_000)]
+HUGE = ["x" * 5_000, 10**5_000, MANY, {"x" * 5_000: (0, 1)}, "1e-400000"]
+NEEDED = {
+    "column": "b", "bounds": (0, 5), "epsilon": 1, "levels": ["a", "b"], "level": "a", "q": 0.5, "within": (0, 9),
+    "edges": {"b": [0, 1, 2], "health": [0, 1, 2]}, "by": "health",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", registered())
+def test_messages_are_short_whatever_was_passed(name):
+    """Each keyword of each function with a value of absurd size: an error of ours, of a few lines, or a release."""
+    function = getattr(ib, name)
+    parameters = inspect.signature(function).parameters
+    given = {key: value for key, value in NEEDED.items() if key in parameters and key not in ("levels", "by")}
+    for keyword in set(parameters) - {"data"}:
+        for value in HUGE:
+            try:
+                function(TABLE, **given | {keyword: value})
+            except (TypeError, ValueError) as error:
+                message = str(error)
+                assert len(message) <= 2_000
+                assert message.count("\n") <= 20
+                assert "set_int_max_str_digits" not in message
+    assert set(parameters) <= {*_MEANINGS}

@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -142,3 +143,52 @@ where = "month(day) in (6, 7, 8)"
 def test_mistakes_with_dates(call, words):
     with pytest.raises((ValueError, TypeError, DataError), match=words):
         call()
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns", "M"])
+@pytest.mark.parametrize("span", [False, True])
+def test_whether_a_time_of_numpy_is_missing(unit, span):
+    """Also spans of time, and times that are dates elsewhere in the condition."""
+    times = np.array(["2020-01-01", "NaT", "2021-06-01", "NaT", "2022-01-01"] * 200, f"datetime64[{unit}]")
+    table = {"at": times - times[0] if span else times}
+    ask = {"epsilon": 100, "neighbours": "add-remove"}
+    assert abs(ib.count(table, where="at is null", **ask).value - 400) < 5
+    assert abs(ib.count(table, where="at is not null", **ask).value - 600) < 5
+    if not span:
+        both = "at is null or at < date '2021-01-01'"
+        assert abs(ib.count(table, where=both, **ask).value - 600) < 5
+
+
+def test_days_between_two_dates(tmp_path):
+    """The same from every kind of table; where a number is needed, dates are refused before anything is charged."""
+    lines = [f"2020-01-{day % 28 + 1:02d},2020-03-{day % 28 + 1:02d}" for day in range(1_000)]
+    path = tmp_path / "stays.csv"
+    path.write_text("\n".join(["start,end", *lines]))
+    typed = pl.read_csv(path, try_parse_dates=True)
+    # February had 29 days.
+    for table in (path, pd.read_csv(path), typed, typed.to_dict(as_series=False), typed.to_arrow()):
+        stay = ib.mean(table, "stay", bounds=(0, 400), derive={"stay": "days(end) - days(start)"}, epsilon=100)
+        assert abs(stay.value - 60) < 1
+        long = ib.count(table, where="days(end) - days(start) > 59", epsilon=100, neighbours="add-remove")
+        assert abs(long.value - 1_000) < 5
+    with pytest.raises(ib.errors.DataError, match=r"must hold numbers, .* or write days\(end\) if it holds dates"):
+        ib.mean(typed, "stay", bounds=(0, 400), derive={"stay": "end - start"}, epsilon=1)
+
+
+@pytest.mark.parametrize("formula", ["end - start", "start * 2", "end - date '2020-01-01'", "datediff(end, start)"])
+def test_arithmetic_of_dates_is_refused_with_the_remedy(formula, tmp_path):
+    """In a plan whose columns are dates, before a file is opened: the message has the function that counts days."""
+    dates = {"bounds": [date(2020, 1, 1), date(2021, 1, 1)]}
+    plan = {
+        "data": {"rows": 10, "source": str(tmp_path / "none.csv")},
+        "budget": {"epsilon": 1},
+        "derive": {"stay": formula},
+        "columns": {
+            "start": dates,
+            "end": dates,
+            "stay": {"bounds": [0, 400], "missing": "skip"},
+        },
+        "release": [{"name": "stay", "statistic": "mean", "columns": ["stay"]}],
+    }
+    with pytest.raises(ib.errors.PlanError, match=r"the days between two dates are days\(later\) - days\(earlier\)"):
+        ib.Plan.of(plan)

@@ -1,11 +1,14 @@
 """Figures: all of the paper's at both scales, drawn from the table, and apart in grey."""
 
 import json
+from dataclasses import dataclass
+from itertools import product
 
 import pytest
 
 from inbounds.studies import claims, figures, keep, page, paper
 from inbounds.studies.covariance import Covariance, Matrix
+from inbounds.studies.engine import Draws, Setting
 from inbounds.studies.proportions import Proportions, Shares
 
 
@@ -145,6 +148,72 @@ def test_figures_of_wide_and_narrow_studies(tmp_path):
     assert len(made) == 4
     assert '"type": "log"' in made[0].chart.to_json()
     assert "BIT, ε = 0.12345671" in {row["column"] for row in values_of(made[0].chart)}
+
+
+@dataclass(frozen=True)
+class Ages:
+    n: int
+
+    def __call__(self, size, rng):
+        return rng.gamma(8, 5, (size, self.n)).clip(0, 100)
+
+
+@dataclass(frozen=True)
+class NoisyMean:
+    scale: float
+
+    def __call__(self, samples, noise):
+        return Draws(samples.mean(axis=1, keepdims=True) + noise.laplace(0, self.scale, (len(samples), 1)))
+
+
+def conduct(**lists):
+    """A study of one's own: a setting for each combination of labels. A label that is None is left out."""
+    settings = []
+    for values in product(*lists.values()):
+        labels = {name: value for name, value in zip(lists, values, strict=True) if value is not None}
+        sample = Ages(labels.get("n", 50))
+        settings.append(
+            Setting(tuple(labels.items()), ("mean",), (40.0,), ((0, 100),), sample, str(values), NoisyMean(2))
+        )
+    return keep.conduct("ages", settings, 20)
+
+
+LABELS = {
+    "those of the documentation": {"study": ["ages"], "n": [50], "epsilon": [1.0]},
+    "a calibration and a mechanism of one's own": {"n": [50], "calibration": ["exact"], "mechanism": ["discrete"]},
+    "samples beside releases": {"n": [50, 100, 5_000], "scenario": ["a"], "epsilon": [None, 1.0, 2.0]},
+    "nothing but n": {"n": [50, 60]},
+    "labels that are no text": {"n": [50], "scenario": [1, 2], "epsilon": ["1/3"]},
+    "labels that some settings have": {"n": [50], "calibration": [None, "exact"], "neighbours": ["x", "y"]},
+}
+
+
+@pytest.mark.parametrize("kind", ["own", "covariance"])
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_every_label_of_a_study_of_ones_own_is_drawn(kind, labels, tmp_path):
+    """Each combination of labels has its measures in one figure, and the figure can be written."""
+    table = conduct(**labels)
+    measure = {"own": "rmse", "covariance": "q97.5"}[kind]
+    field = {"own": "value", "covariance": "q97_5"}[kind]
+    shown = []
+    for figure in figures.of_own(kind, table, "own"):
+        figures.save(figure, tmp_path)
+        shown += [row[field] for row in values_of(figure.chart) if row.get("measure", measure) == measure]
+    released = table.filter(table["epsilon"].is_not_null()) if "epsilon" in table.columns else table
+    assert set(released.filter(measure=measure)["value"]) <= set(shown)
+
+
+def test_labels_of_ones_own_are_in_titles_and_columns():
+    table = conduct(n=[50, 60], calibration=["exact"], mechanism=["discrete"], way=["a", "b"], epsilon=[1.0])
+    made = figures.of_own("own", table, "own")
+    assert [figure.title for figure in made] == ["calibration exact, way = a", "calibration exact, way = b"]
+    assert {row["column"] for row in values_of(made[0].chart)} == {"discrete, ε = 1"}
+    assert {row["measure"] for row in values_of(made[0].chart)} == {"bias", "rmse"}
+
+
+def test_figures_need_the_number_of_records():
+    with pytest.raises(ValueError, match="needs a label 'n'"):
+        figures.of_own("own", conduct(epsilon=[1.0]), "own")
 
 
 def test_the_page_has_every_finding_and_nothing_from_elsewhere(tmp_path):

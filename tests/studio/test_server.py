@@ -110,6 +110,66 @@ def test_a_plan_that_somebody_else_changed_is_not_overwritten(client):
     assert client.desk.mark() != before
 
 
+def test_a_plan_that_was_released_costs_nothing_again(client):
+    """Wherever the page names a price: at the plan's own ε, however it is written. Another ε has its price."""
+    assert client.get("/api/glance").json["ledger"]["cost"] == "1"
+    assert client.release()["state"] == "done"
+    answers = [
+        client.get("/api/offer").json,
+        client.get("/api/glance").json["ledger"],
+        client.post("preview", {"epsilon": "1"}).json["ledger"],
+        client.post("imagine", {"epsilon": "1.00"}).json,
+    ]
+    for answer in answers:
+        assert (answer["fits"], answer["cost"], answer["left"], answer["after"]) == (True, "0", "2", "2")
+        assert answer["said"].endswith("The stored result is shown again, and costs nothing.")
+    other = client.post("imagine", {"epsilon": "0.5"}).json
+    assert (other["cost"], other["after"]) == ("0.5", "1.5")
+    assert len(client.get("/api/ledger").json["entries"]) == 4
+
+
+ABSURD = ["1e-400000", "1e400000", "1e-99999999999999", "-1e-400000", "0e-400000", "nan", "sNaN9", "inf", "1/3"]
+ABSURD += ["9" * 200, "0." + "0" * 200 + "1"]
+
+
+@pytest.mark.parametrize("text", ABSURD)
+def test_a_number_of_absurd_size_is_refused_in_one_line(client, text):
+    for name, body in (("preview", {"epsilon": text}), ("imagine", {"epsilon": text})):
+        answer = client.post(name, body)
+        assert answer.status == 400
+        assert answer.json["error"] == "epsilon must be a decimal number from 0.000001 to 1000, such as 0.5"
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 400, "1e308", "NaN", "Infinity", "9" * 5000])
+@pytest.mark.parametrize("field", ["epsilon", "rows", "lower", "upper", "truth", "error"])
+def test_numbers_that_nobody_can_compute_with_are_refused(client, field, number):
+    fields = {"epsilon": "1", "rows": "100", "lower": "0", "upper": "1", "truth": "0.5", "error": "1", field: number}
+    body = ", ".join(f'"{name}": {text}' for name, text in fields.items())
+    for name in ("aim",) if field == "error" else ("laws",):
+        answer = client.send("POST", f"/api/{name}", raw=f'{{"name": "age", {body}}}'.encode())
+        assert answer.status == 400
+        assert len(answer.json["error"]) < 100
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["release", 1, "share"], "9223372036854775808"),
+        (["budget", "epsilon"], "1e-59"),
+        (["data", "rows"], "9" * 400),
+        (["columns", "age", "bounds"], "[0, " + "9" * 400 + "]"),
+        (["release", 0, "level"], '"' + "x" * 5000 + '"'),
+    ],
+)
+def test_a_plan_with_an_absurd_value_is_kept_and_explained(client, path, value):
+    """The page shows the plan with its mistakes, each in a line that can be read."""
+    read = client.post("edit", {"edits": [{"path": path, "toml": value}], "base": client.revision()})
+    assert read.status == 200
+    assert read.json["mistakes"]
+    assert all(len(mistake["text"]) <= 400 for mistake in read.json["mistakes"])
+    assert client.get("/api/state").json["read"]["mistakes"] == read.json["mistakes"]
+
+
 def test_a_charge_by_another_program_is_seen(client):
     """The command line charges the same ledger: every browser is told, and shows what is left then."""
     client.release()

@@ -291,17 +291,20 @@ def ledger_accept(
     show(f"accepted with its {entry.sequence} entries; the reason is entry {entry.sequence}")
 
 
-@ledger.command("export", short_help="write it as CSV, or with the fields of the registry")
+@ledger.command("export", short_help="write it as CSV, or as records for the registry")
 def ledger_export(
     path: LedgerFile,
     kind: Annotated[
-        str, typer.Option("--as", metavar="csv|registry", help="every entry, or the fields of the registry")
+        str, typer.Option("--as", metavar="csv|registry", help="every entry, or a record for each dataset")
     ] = "csv",
     out: Annotated[
         Path | None, typer.Option(help="the file to write, which must be new; standard output by default")
     ] = None,
 ) -> None:
-    """Write the ledger as CSV, or with the fields of the Differential Privacy Deployments Registry.
+    """Write the ledger as CSV, or as records for the Differential Privacy Deployments Registry.
+
+    The records are drafts, one for each dataset, in a list of JSON. State who publishes the numbers, what for and of
+    which region, and hand in each record as a file of its own.
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """

@@ -1,6 +1,5 @@
 """Points that are read from noisy counts of the cells of a grid: several quantiles of a public number of records."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -77,8 +76,9 @@ class PointsOfCounts(Simulated):
         """The likeliest counts that add up to the number of records."""
         return simplex.likeliest(noisy, self.rows)
 
+    # claim:points-of-counts
     def read_points(self, counts: Array) -> Integers:
-        """claim:points-of-counts. The point of each share, from whole counts that add up to the number of records.
+        """The point of each share, from whole counts that add up to the number of records.
 
         Record r of the c records of a cell lies on the point at the part (2r-1)/(2c) of its points. Everything is
         computed in integers, so it is the same on every machine; a larger rank never has a smaller point.
@@ -146,9 +146,6 @@ class PointsOfCounts(Simulated):
         law = self.spread_of(self.find_truths(situation).typical, situation)
         sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
         return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
-
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(situation).assume()
 
     def find_truths(self, situation: Situation) -> truths.Truths:
         """What is plausible for the column."""

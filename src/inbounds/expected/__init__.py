@@ -240,9 +240,10 @@ def root_errors(law: Mechanism, variances: Array, points: int = 32) -> tuple[Arr
     return np.sqrt(squares), (weights * off).sum(axis=1) - at_zero * roots + at_top * (top - roots)
 
 
+# claim:worst-root
 @lru_cache(maxsize=256)
 def worst_root_error(law: Mechanism) -> tuple[float, float]:
-    """claim:worst-root. Largest RMSE and absolute bias of `root_error` over all variances within the bounds."""
+    """Largest RMSE and absolute bias of `root_error` over all variances within the bounds."""
     top, scale = law.bounds[1], law.noise.scale
     inside = np.geomspace(1e-4 * min(scale, top), top, 97)
     rmse, bias = root_errors(law, np.array([0.0, *inside]))

@@ -92,10 +92,11 @@ class Kept:
         return {name: getattr(self, name) for name in names} | {"rmse_range": list(self.rmse_range)}
 
 
+# claim:forecast-kept
 def forecast_contributions(
     wanted: Wanted, draft: Callable[[Wanted], Release] | None = None, limits: tuple[int, ...] = ()
 ) -> tuple[Kept, ...]:
-    """claim:forecast-kept. The errors at several numbers of rows of each person; none if nothing is stated of them.
+    """The errors at several numbers of rows of each person; none if nothing is stated of them.
 
     Parameters
     ----------

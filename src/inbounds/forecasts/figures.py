@@ -7,11 +7,12 @@ import numpy as np
 from inbounds._check import Figures
 
 
+# claim:forecast-range
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """The expected error of a release. Figures are arrays if the release has several numbers.
 
-    claim:forecast-range. The ranges are over plausible true values: those that were stated, or those that ``assumed``
+    The ranges are over plausible true values: those that were stated, or those that ``assumed``
     describes (see `inbounds.derivations.truths`).
 
     Attributes

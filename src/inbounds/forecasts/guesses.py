@@ -12,8 +12,9 @@ from inbounds.forecasts.wanted import Wanted
 from inbounds.record.release import Release
 
 
+# claim:one-checker
 def check_guess(wanted: Wanted, record: Release) -> None:
-    """claim:one-checker. Refuse a plausible truth that the forecast of this release cannot use. Nothing is simulated.
+    """Refuse a plausible truth that the forecast of this release cannot use. Nothing is simulated.
 
     Raises
     ------

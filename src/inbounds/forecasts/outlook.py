@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from inbounds._charts import as_picture
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.choices import warn_of_heaps
@@ -293,6 +294,7 @@ class Outlook:
             "list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {self._assumed_of_rows()}"
         )
 
+    @as_picture
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
         import altair as alt

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._charts import as_picture
 from inbounds.forecasts.forecast import forecast_errors
 from inbounds.forecasts.wanted import Wanted, resize
 from inbounds.tables.schema import DataError
@@ -74,6 +75,7 @@ def _figures(wanted: Wanted) -> dict[str, float]:
     return {"rmse": forecast.typical, "worst_rmse": forecast.worst, "half_width": forecast.reach}
 
 
+@as_picture
 def plot(
     preview: "Preview", *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
 ) -> "altair.HConcatChart":

@@ -80,10 +80,11 @@ class Trade:
         return "\n".join([*lines, self.said])
 
 
+# claim:trade-clipping
 def trade_of(
     wanted: Wanted, record: Release, beyond: Any, excess: Any, *, heavy: bool, times: Sequence[float]
 ) -> Trade:
-    """claim:trade-clipping. The trade of a mean.
+    """The trade of a mean.
 
     With a share p of the records above the upper bound b, which lie e above it on average, clipping moves the mean by
     p e. For an exponential tail, e is the same everywhere and p falls by a factor of e^(-1/e) per unit. For a heavy

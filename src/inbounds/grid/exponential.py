@@ -106,8 +106,9 @@ def _table_of(unit: Fraction, digits: int) -> Fixed:
     return np.array(entries, dtype=np.uint64 if digits == _QUICK else object)
 
 
+# claim:exponential-exact
 def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
-    """claim:exponential-exact. Choose the place of a score, with probability ∝ e^(-unit · score).
+    """Choose the place of a score, with probability ∝ e^(-unit · score).
 
     ``most`` is a public bound on their differences.
     """
@@ -118,8 +119,9 @@ def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int
     return choose_by(weigh, unit, most, entropy)
 
 
+# claim:flip-exact
 def flip(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
-    """claim:flip-exact. Flip a coin for each score, and choose the place of one of the heads, all alike.
+    """Flip a coin for each score, and choose the place of one of the heads, all alike.
 
     A coin shows heads with probability e^(-unit (score - least)). ``most`` is a public bound on the differences between
     scores.

@@ -44,8 +44,9 @@ class _Cut:
     mass: int
 
 
+# claim:halving-exact
 def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fraction], entropy: Entropy) -> list[int]:
-    """claim:halving-exact. The point of each quantile, in order, of records that are counted by point.
+    """The point of each quantile, in order, of records that are counted by point.
 
     ``spreads`` has the scale of the scores at each depth, in records.
     """
@@ -149,8 +150,9 @@ class _Draw:
         return np.where(part > self.high.part, _NEVER, scores) if point == len(first) - 1 else scores
 
 
+# claim:inward-free
 def lean_inward(points: int, unit: Fraction) -> Integers:
-    """claim:inward-free. Terms that are added to scores, so that a point at the part x of the way from the middle to an
+    """Terms that are added to scores, so that a point at the part x of the way from the middle to an
     end weighs e^(-1.4 x²) times as much.
 
     They depend only on the grid and on the unit of the scores, so a record moves no score by more than without them.

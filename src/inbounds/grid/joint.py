@@ -37,8 +37,9 @@ _MANY = 100
 _DENSE = 16
 
 
+# claim:joint-exact
 def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
-    """claim:joint-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
+    """One noise vector. Work and bytes do not depend on what it will be added to."""
     require_room(scale, dimension)
     radius = _radius(scale, dimension, entropy)
     if not 2 * radius + 1 < LARGEST_INDEX:
@@ -57,8 +58,9 @@ def require_room(scale: Scale, dimension: int) -> None:
         )
 
 
+# claim:zero-sum-exact
 def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
-    """claim:zero-sum-exact. One noise vector whose elements add up to zero.
+    """One noise vector whose elements add up to zero.
 
     It is drawn without looking at what it will be added to: which of the two ways is taken depends on K and T alone.
     """
@@ -88,8 +90,9 @@ def _zero_sum_by_totals(scale: Scale, dimension: int, entropy: Entropy) -> Integ
             return up - draw_composition(total, dimension, entropy)
 
 
+# claim:total-chance
 def chance_of_total(total: int, scale: Scale, parts: int) -> Interval:
-    """claim:total-chance. w(total) / max w, enclosed, for w(r) = C(r+K-1, r) q^r and q = e^(-1/T).
+    """w(total) / max w, enclosed, for w(r) = C(r+K-1, r) q^r and q = e^(-1/T).
 
     w(r+1) ≥ w(r) as long as (r+K) q ≥ r+1, so w is largest at ⌊(K-1) q/(1-q)⌋, where the chance is exactly 1.
     """
@@ -119,8 +122,9 @@ def _log_ways(total: int, parts: int) -> Interval:
     return log_factorial(total + parts - 1) - log_factorial(total)
 
 
+# claim:composition-exact
 def draw_composition(total: int, parts: int, entropy: Entropy) -> Integers:
-    """claim:composition-exact. K whole numbers ≥ 0 that add up to a total, each such vector as likely as any other.
+    """K whole numbers ≥ 0 that add up to a total, each such vector as likely as any other.
 
     K - 1 bars among ``total`` stars, at places all sets of which are alike: the numbers are those of stars in between.
     """
@@ -131,8 +135,9 @@ def draw_composition(total: int, parts: int, entropy: Entropy) -> Integers:
     return np.diff(bars, prepend=-1, append=places) - 1
 
 
+# claim:subset-exact
 def draw_subset(count: int, places: int, entropy: Entropy) -> Integers:
-    """claim:subset-exact. ``count`` different integers of 0..places-1 in ascending order, all sets alike.
+    """``count`` different integers of 0..places-1 in ascending order, all sets alike.
 
     As many are drawn as are missing, repeats are dropped, and so on until none is missing. How many are drawn next
     depends on how many there are, not on which they are, so the law is the same for any naming of the places.

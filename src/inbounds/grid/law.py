@@ -56,8 +56,9 @@ class Certified:
         return one_minus_exp(k / self.steps)
 
 
+# claim:grid-law
 def probability(powers: Powers, bounding: str, first: int | None, last: int | None, index: int, at: int) -> Any:
-    """claim:grid-law. P(released = index | true = at)."""
+    """P(released = index | true = at)."""
     below_grid = first is not None and index < first
     above_grid = last is not None and index > last
     if bounding != "unbounded" and (below_grid or above_grid):
@@ -91,8 +92,9 @@ def cumulative(powers: Powers, bounding: str, first: int | None, last: int | Non
     return 1 - powers.power(index - at + 1) * room / total
 
 
+# claim:grid-moments
 def moments(powers: Powers, bounding: str, first: int | None, last: int | None, at: int) -> tuple[Any, Any]:
-    """claim:grid-moments. Bias and mean squared error about ``at``, in steps.
+    """Bias and mean squared error about ``at``, in steps.
 
     With Γ(k) = 1 - q^k, room a below and b above, and the sums over 1 ≤ j ≤ m A(m) = Σ q^j = q Γ(m)/Γ(1) and
     B(m) = Σ (2j-1) q^j = q [(1+q) Γ(m) - 2m q^m Γ(1)] / Γ(1)²:
@@ -278,8 +280,9 @@ class GridMechanism:
             return as_interval(0)
         return self.bias(self.first) if self.first is not None else -self.bias(self.last or 0)
 
+    # claim:grid-worst-mse
     def worst_mse(self) -> Interval:
-        """claim:grid-worst-mse. Largest mean squared error over all true values within the bounds.
+        """Largest mean squared error over all true values within the bounds.
 
         It is that at a bound or that at the middle. For BIT: going up from a bound by one step changes the MSE by
         h(a+1) - h(N-a), h(m) ∝ (2m-1) q^m, and since log h is concave this changes sign once before the middle, from

@@ -65,8 +65,9 @@ _TRIED = 48, 400
 _REACH = 1 << 62
 
 
+# claim:polyhedral-exact
 def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
-    """claim:polyhedral-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
+    """One noise vector. Work and bytes do not depend on what it will be added to."""
     require_room(scale, norm.dimension)
     # A geometric variable is below 256 scales: 256 bits decide it.
     if 256 * (norm.dimension + 1) * scale.steps >= _REACH:

@@ -68,8 +68,9 @@ class StaircaseLaw:
         """Weight of all z: 2r - 1 + 2D b/(1-b)."""
         return 1 + 2 * self._side
 
+    # claim:staircase-law
     def probability(self, z: int) -> Interval:
-        """claim:staircase-law. P(noise = z)."""
+        """P(noise = z)."""
         return self._power(self.stairs.level(abs(z))) / self.total
 
     def cumulative(self, z: int) -> Interval:
@@ -82,8 +83,9 @@ class StaircaseLaw:
         left = self.stairs.core + level * self.stairs.width - (m + 1)
         return self._power(level) * (left + self.stairs.width * self._power(1) / self._fall) / self.total
 
+    # claim:staircase-moments
     def moments(self, low: int | None, high: int | None) -> tuple[Interval, Interval]:
-        """claim:staircase-moments. E c and E c² for c the noise clamped to [low, high]; None is an open side."""
+        """E c and E c² for c the noise clamped to [low, high]; None is an open side."""
         moments = []
         for order in (1, 2):
             inner = self._between(order, low, high)
@@ -143,8 +145,9 @@ class StaircaseLaw:
         """P(|noise| < r)."""
         return _chance_of_core(self)
 
+    # claim:staircase-exact
     def one(self, entropy: Entropy) -> int:
-        """claim:staircase-exact. One draw: in the core or not, then a place in it, or a level, a place and a sign.
+        """One draw: in the core or not, then a place in it, or a level, a place and a sign.
 
         What lies beyond the core is 1 + G levels away, G geometric; within a level all places are alike. Everything is
         drawn, whether it is used or not, so the work does not reveal how large the noise is.

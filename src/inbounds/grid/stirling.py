@@ -13,8 +13,9 @@ _LARGE = 64
 _REST = Fraction(1, 1 << (PRECISION + 8))
 
 
+# claim:log-factorial
 def log_factorial(n: int) -> Interval:
-    """claim:log-factorial. log n! - ½ log 2π for n ≥ 0, to about `PRECISION` significant bits.
+    """log n! - ½ log 2π for n ≥ 0, to about `PRECISION` significant bits.
 
     Stirling's series is (n + ½) log n - n + Σ B_2k / (2k (2k-1) n^(2k-1)), k = 1, 2, ...; what a sum leaves out is of
     the sign of its next term, and smaller (DLMF 5.11.1, 5.11(ii)). A small n is shifted, n! = (n+64)!/((n+1)···(n+64)).

@@ -93,10 +93,11 @@ class Sizes:
         return (2 * self.window + 1) * self.quantiles * (4 + self.quantiles // 2)
 
 
+# claim:together-exact
 def draw_together(
     counts: Integers, shares: Sequence[Fraction], spread: Fraction, most: int, entropy: Entropy
 ) -> list[int]:
-    """claim:together-exact. The points of increasing shares, in order, of records that are counted by point.
+    """The points of increasing shares, in order, of records that are counted by point.
 
     ``spread`` is the scale of the score, in records, and ``most`` a public bound of their number.
     """

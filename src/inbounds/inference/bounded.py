@@ -44,8 +44,9 @@ SPREAD_METHODS = (*METHODS, "robust")
 ABOUT = "the mean is about the released centre"
 
 
+# claim:pairs-bound
 def spread_limits(release: Release, alpha: float, population: bool) -> RawInterval:
-    """claim:pairs-bound. Limits of variances, standard deviations and covariances, of a public number of records."""
+    """Limits of variances, standard deviations and covariances, of a public number of records."""
     way = release.derivation
     if not population:
         return normal_limits(release, alpha, population)

@@ -35,9 +35,10 @@ _FAR = 42.0
 _EXPONENTS = np.geomspace(1e-4, 0.999, 80)
 
 
+# claim:prefix-noise
 @dataclass(frozen=True, slots=True)
 class PrefixNoise:
-    """claim:prefix-noise. The noise in the sum of the first ``first`` of so many cells."""
+    """The noise in the sum of the first ``first`` of so many cells."""
 
     cells: int
     first: int
@@ -105,8 +106,9 @@ def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
     return way, sums[:-1], float(certificate.grid.scale.steps)
 
 
+# claim:interval-of-counts
 def read_between_cells(release: Release, alpha: float, population: bool) -> RawInterval:
-    """claim:interval-of-counts. The points between the cells that surely lie on either side, or else the bounds.
+    """The points between the cells that surely lie on either side, or else the bounds.
 
     Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
     """
@@ -144,8 +146,9 @@ def _count_outside(
     return beyond
 
 
+# claim:band-of-counts
 def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, Array]:
-    """claim:band-of-counts. The last points of all cells but one; the shares of records up to them, and their limits.
+    """The last points of all cells but one; the shares of records up to them, and their limits.
 
     All limits hold together, except with a probability of α, for the table.
     """

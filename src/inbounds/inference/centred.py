@@ -30,8 +30,9 @@ from inbounds.record.release import Release
 _POINTS, _TABLE = 2000, 20_001
 
 
+# claim:centred-interval
 def centred_limits(release: Release, alpha: float, population: bool, *, normal: bool) -> tuple[float, float]:
-    """claim:centred-interval. Limits of a variance around a noisy centre, or of the root of one."""
+    """Limits of a variance around a noisy centre, or of the root of one."""
     way, (worth,) = release.derivation, release.numeric_ends()
     assert isinstance(way, CentredSpread)
     if population and not normal:
@@ -49,8 +50,9 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
     return (math.sqrt(max(lower, 0.0)), math.sqrt(upper)) if way.root else (lower, upper)
 
 
+# claim:centred-bound
 def _bound(release: Release, alpha: float) -> tuple[float, float]:
-    """claim:centred-bound. Limits of a variance as if every (u - c)² were 0 or the largest that it can be.
+    """Limits of a variance as if every (u - c)² were 0 or the largest that it can be.
 
     That is the law with the largest variance for the mean of (u - c)² of so many records. The mean is σ² + (m - c)²,
     and its second part is bounded in the same way as with fourth powers.
@@ -78,8 +80,9 @@ def _from_centre(release: Release, low: float, high: float, alpha: float, half: 
     return (math.sqrt(lower), math.sqrt(upper)) if way.root else (lower, upper)
 
 
+# claim:robust-interval
 def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
-    """claim:robust-interval. Limits of a variance whose fourth powers were drawn with it, or of the root of one."""
+    """Limits of a variance whose fourth powers were drawn with it, or of the root of one."""
     way, (ends,) = release.derivation, release.numeric_ends()
     assert isinstance(way, CentredSpread)
     rows, half, worth = way.rows, float(ends[1] - ends[0]) / 2, release.worth()

@@ -108,6 +108,7 @@ def difference(
     return pair.make(lower, upper, "difference of the {}", how)
 
 
+# claim:ratio-interval
 def ratio(
     first: Release,
     second: Release | None = None,
@@ -117,7 +118,7 @@ def ratio(
     method: str = "mover",
     groups: tuple[str, str] | None = None,
 ) -> Interval:
-    """claim:ratio-interval. The interval for the ratio of two positive numbers, the first over the second.
+    """The interval for the ratio of two positive numbers, the first over the second.
 
     Parameters
     ----------
@@ -279,8 +280,9 @@ def _compare_groups(
 ALTERNATIVES = ("greater", "less", "two-sided")
 
 
+# claim:p-value
 def p_value(release: Release, value: float, alternative: str = "greater") -> Figures:
-    """claim:p-value. The p-value of a test of a share in the population, from a released share or count.
+    """The p-value of a test of a share in the population, from a released share or count.
 
     Parameters
     ----------

@@ -105,9 +105,10 @@ class Poisson:
         return theta * math.expm1(tilt), theta * math.exp(tilt)
 
 
+# claim:sampled-count
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """claim:sampled-count. The noisy count of sampled records, as a family in θ. All figures are in records."""
+    """The noisy count of sampled records, as a family in θ. All figures are in records."""
 
     sampling: Binomial | Poisson
     law: Law
@@ -231,11 +232,12 @@ def choose_family(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
     return Sampled(sampling, law, step, highest=far + 10 * math.sqrt(far) + 60)
 
 
+# claim:largest-variance
 @dataclass(frozen=True, slots=True)
 class Averaged:
     """A noisy mean of values within bounds, whatever their law, as a family in the mean of the population.
 
-    claim:largest-variance. The unit is one record at the upper bound, and 0 is the lower bound. Of all laws with one
+    The unit is one record at the upper bound, and 0 is the lower bound. Of all laws with one
     mean, the one on the two bounds has the largest variance; then the sum is binomial. Between whole records its tails
     are interpolated linearly. No other law of the values was found to exceed that noticeably. Without it, if there is
     little noise, the jump at the next record would exclude means that are right.

@@ -198,8 +198,9 @@ def _find_critical(points: Array, mass: Array, angles: Array, tail: float, start
     return values
 
 
+# claim:score-of-groups
 def limits_of_groups(groups: Groups) -> tuple[Array, Array]:
-    """claim:score-of-groups. The smallest and the largest mean in [-1, 1] that is kept, for each group."""
+    """The smallest and the largest mean in [-1, 1] that is kept, for each group."""
     table = make_table(groups.noise, groups.alpha)
     lower, upper = find_limits(table, groups, GRID, WIDTH)
     means = lower, groups.centres(), upper

@@ -27,8 +27,9 @@ from inbounds.repairs.moments import symmetric
 KINDS = ("unbiased", "posterior", "inversion")
 
 
+# claim:unbiased-estimate
 def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float] = (1.0, 1.0)) -> Figures:
-    """claim:unbiased-estimate. Estimate the statistic of the table from the record of a release. It costs nothing.
+    """Estimate the statistic of the table from the record of a release. It costs nothing.
 
     Parameters
     ----------

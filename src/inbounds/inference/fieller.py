@@ -90,10 +90,11 @@ class Errors:
         return Errors(self.noise[places], self.sampling[places], self.above - int(np.sum(distance[~places] > 0)))
 
 
+# claim:fieller-of-groups
 def mean_limits(
     counts: Array, totals: Array, noise: Noise, alpha: float, *, sampled: bool, worth: float
 ) -> tuple[Array, Array]:
-    """claim:fieller-of-groups. Limits for the mean of each group in [-1, 1]."""
+    """Limits for the mean of each group in [-1, 1]."""
     simulated.enough_draws(alpha)
     drawn, sampling = simulated.draw_errors(noise, sampled=sampled, worth=worth)
     errors = Errors(drawn, sampling, math.floor(alpha * len(drawn)))

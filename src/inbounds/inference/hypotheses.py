@@ -56,8 +56,9 @@ class Outcome:
         return f"{text} if {self.null}; statistic {self.statistic:.6g}, by {self.method}"
 
 
+# claim:t-test
 def t_test(first: Release, second: Release | float = 0.0, *, groups: tuple[str, str] | None = None) -> Outcome:
-    """claim:t-test. Test a released mean against a number, or two means for equality.
+    """Test a released mean against a number, or two means for equality.
 
     Parameters
     ----------
@@ -134,8 +135,9 @@ def _two_means(pair: list[Noisy], releases: list[Release], null: str) -> Outcome
     return Outcome(min(1.0, float(tail.mean())), difference, null, "scores of both means, with simulated noise")
 
 
+# claim:chi-square
 def chi_square(release: Release) -> Outcome:
-    """claim:chi-square. Test whether the two columns of a released crosstab are independent.
+    """Test whether the two columns of a released crosstab are independent.
 
     Parameters
     ----------
@@ -201,8 +203,9 @@ def draw_counts(part: Certificate, cells: int, rng: np.random.Generator, draws: 
     return np.asarray(rng.geometric(chance, (draws, cells)) - rng.geometric(chance, (draws, cells)), float)
 
 
+# claim:compare-shares
 def compare_shares(first: Release, second: Release) -> Outcome:
-    """claim:compare-shares. Test whether two released shares, of tables with different records, are equal.
+    """Test whether two released shares, of tables with different records, are equal.
 
     Parameters
     ----------

@@ -81,6 +81,7 @@ def interval(
     return require_release(release, "release").interval(level, kind=kind, variance=variance, method=method)
 
 
+# claim:interval-record
 def interval_by(
     maker: Callable[[Release, float, bool], RawInterval],
     release: Release,
@@ -90,7 +91,7 @@ def interval_by(
 ) -> Interval:
     """The interval of a release, made by ``maker``.
 
-    claim:interval-record. This is post-processing of a public record. It costs nothing and needs no data.
+    This is post-processing of a public record. It costs nothing and needs no data.
     """
     level, population = _check_asked(release, level, kind)
     if variance is not None:

@@ -98,8 +98,9 @@ class _Mirrored:
         return -self.family.centre(-theta)
 
 
+# claim:exact-inversion
 def interval(family: Family, y: float, alpha: float) -> tuple[float, float]:
-    """claim:exact-inversion. The interval of θ that is consistent with y at level 1 - alpha.
+    """The interval of θ that is consistent with y at level 1 - alpha.
 
     It covers every θ with at least that probability. The ends are moved outwards by about 1e-12 of the searched range.
     """

@@ -86,9 +86,10 @@ class DiscreteLaplace:
         return np.asarray(np.exp(-np.abs(t) / self.scale) * math.tanh(0.5 / self.scale))
 
 
+# claim:sup-norm-marginal
 @dataclass(frozen=True, slots=True)
 class SupNorm:
-    """claim:sup-norm-marginal. One coordinate of noise with density ∝ e^(-‖t‖∞/scale) in d dimensions.
+    """One coordinate of noise with density ∝ e^(-‖t‖∞/scale) in d dimensions.
 
     The radius is gamma distributed with shape d + 1, and the coordinate is uniform given the radius. So its density is
     Q(d, |t|)/(2d) and its upper tail [d Q(d+1, t) - t Q(d, t)]/(2d), where Q is the regularised upper gamma function.
@@ -115,9 +116,10 @@ class SupNorm:
         return np.asarray(scipy.special.gammaincc(self.dimension, size) / (2 * self.dimension * self.scale))
 
 
+# claim:norm-marginal
 @dataclass(frozen=True, slots=True)
 class InNorm:
-    """claim:norm-marginal. A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
+    """A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
 
     It is R c, where R is gamma distributed (shape d + 1) and c is that combination of a uniform point of the unit ball.
     So its upper tail is the mean of Q(d + 1, t/|c|)/2. ``weights`` are pairs of the index of a coordinate and w.
@@ -175,9 +177,10 @@ def _norm_table(
 _QUANTILES = 128
 
 
+# claim:zero-sum-marginal
 @dataclass(frozen=True, slots=True)
 class ZeroSum:
-    """claim:zero-sum-marginal. One of ``cells`` discrete Laplace variables, given that they add up to zero.
+    """One of ``cells`` discrete Laplace variables, given that they add up to zero.
 
     P(z) ∝ q^|z| P(sum of the others = -z). The law of the sum is computed from its characteristic function.
     """

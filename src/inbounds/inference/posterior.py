@@ -59,10 +59,11 @@ class Posterior:
         return f"{text} {self.lower:.6g} to {self.upper:.6g}, {place}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior"
 
 
+# claim:posterior
 def posterior(
     release: Release, prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
 ) -> Posterior:
-    """claim:posterior. The posterior of a released number under a beta prior on its bounds.
+    """The posterior of a released number under a beta prior on its bounds.
 
     Parameters
     ----------
@@ -225,8 +226,9 @@ def unclamped_mean(release: Release, rows: int) -> tuple[float, float, int]:
 _TAILS = np.array([0.0, 1e-6, 1e-4, 1e-2, 0.1])
 
 
+# claim:unbiased
 def unbiased(release: Release) -> Figures:
-    """claim:unbiased. The true value for which the expected release is the released value (moment inversion).
+    """The true value for which the expected release is the released value (moment inversion).
 
     Clamping and truncation move values towards the middle of the bounds on average. This corrects for it, at the price
     of more variance. The result is within the bounds. If the noise was drawn without bounds, it is the noisy number.

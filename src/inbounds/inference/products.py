@@ -104,8 +104,9 @@ def list_sums(release: Release, alpha: float, *, table: bool = False) -> list[Su
     return groups
 
 
+# claim:products-interval
 def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array, Array]:
-    """claim:products-interval. Limits of a whole matrix of covariances of u, or of correlations."""
+    """Limits of a whole matrix of covariances of u, or of correlations."""
     size, apart = len(sums.totals), _APART * alpha
     enough_draws(alpha, len(sums.draw(0, 0)))
     lower, upper = np.ones((size, size)), np.ones((size, size))
@@ -127,8 +128,9 @@ def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array
     return lower, upper
 
 
+# claim:products-of-table
 def table_limits(sums: Sums, alpha: float) -> tuple[Array, Array]:
-    """claim:products-of-table. Limits of the covariances of u in the table itself, where only noise is uncertain."""
+    """Limits of the covariances of u in the table itself, where only noise is uncertain."""
     size, apart = len(sums.totals), _APART * alpha
     enough_draws(alpha, len(sums.draw(0, 0)))
     lower, upper = np.empty((size, size)), np.empty((size, size))

@@ -58,8 +58,9 @@ class Sums:
     step: float = 0.0
 
 
+# claim:proved-interval
 def limits(sums: Sums, alpha: float) -> tuple[float, float]:
-    """claim:proved-interval. Limits of the mean in [-1, 1] at the level 1 - alpha, for every law."""
+    """Limits of the mean in [-1, 1] at the level 1 - alpha, for every law."""
     most, rest = 1.0, alpha
     if sums.squares is not None:
         most, rest = _limit_of_squares(sums.rows, *sums.squares, _OF_SQUARES * alpha), (1 - _OF_SQUARES) * alpha
@@ -127,8 +128,9 @@ class Majorant:
         return np.asarray(self.constant + squares @ self.weights)
 
 
+# claim:binomial-squares
 def expect_squares(rows: int, bends: Array, most: Array, variance: Array) -> Array:
-    """claim:binomial-squares. E (T - h)²₊ for sums T of values ``most`` and -variance/most with mean 0.
+    """E (T - h)²₊ for sums T of values ``most`` and -variance/most with mean 0.
 
     With k binomial, T = β(k - np) and c = h/β + np, it is β² E (k - c)²₊, and the moments of k from an integer on are
     binomial tails of one and of two records less.

@@ -109,8 +109,9 @@ def _read(release: Release) -> tuple[Chosen, _Ranks, int]:
     return way, _ranks_of(way.nodes, [part.grid.scale.steps for part in parts], count, rows), rows
 
 
+# claim:interval-quantile
 def limit_quantiles(release: Release, alpha: float, population: bool) -> RawInterval:
-    """claim:interval-quantile. The nearest drawn points that are surely on either side, or else the bounds.
+    """The nearest drawn points that are surely on either side, or else the bounds.
 
     Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
     """
@@ -141,10 +142,11 @@ def limit_quantiles(release: Release, alpha: float, population: bool) -> RawInte
     return np.array(lower), np.array(upper), METHOD if sure else NONE, ()
 
 
+# claim:interval-quantile-secret
 def _limit_without_size(
     release: Release, way: Chosen, ends: tuple[float, float], alpha: float, population: bool
 ) -> RawInterval:
-    """claim:interval-quantile-secret. The same for a secret number of records, by draws with a shift."""
+    """The same for a secret number of records, by draws with a shift."""
     certificate = release.certificate
     parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
     reach = math.log(int(parts[0].move) + 1)
@@ -193,8 +195,9 @@ def _binomial_cdf(successes: Any, rows: int, share: float) -> Any:
 _MOST_RANKS = 4000
 
 
+# claim:flank-chance
 def bound_miss(flank: float, share: float, scale: float, reach: float, rows: int, *, population: bool) -> float:
-    """claim:flank-chance. Bound the probability that a point drawn for a ``flank`` is above the quantile of ``share``.
+    """Bound the probability that a point drawn for a ``flank`` is above the quantile of ``share``.
 
     Its rank would have to be off by d = B - flank · n, with B the rank of the quantile, and the probability of that is
     at most e^(reach - d/T). For the population B is binomial, or larger.
@@ -209,8 +212,9 @@ def bound_miss(flank: float, share: float, scale: float, reach: float, rows: int
     return float(chances @ tails) + 2e-12
 
 
+# claim:flank-chance-secret
 def bound_miss_of_any(flank: float, share: float, scale: float, reach: float, shift: int, *, population: bool) -> float:
-    """claim:flank-chance-secret. Bound the probability that a point drawn for a smaller share, and ``shift`` records
+    """Bound the probability that a point drawn for a smaller share, and ``shift`` records
     below, is above the quantile, for every number n of records.
 
     Its rank would have to be off by B - flank · n + shift, with B the rank of the quantile, share · n in the table. The
@@ -314,8 +318,9 @@ class Distribution:
         return lower, upper
 
 
+# claim:distribution-band
 def distribution(release: Release, level: float = 0.95, *, kind: Kind = "population") -> Distribution:
-    """claim:distribution-band. The distribution function of a column within a band, from its released quantiles.
+    """The distribution function of a column within a band, from its released quantiles.
 
     The band holds for all points at once, whatever the law of the records. It costs nothing.
 

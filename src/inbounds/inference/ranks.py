@@ -25,8 +25,9 @@ from inbounds.repairs.moments import beside_diagonal
 _LARGEST = "tau may vary as much from sample to sample as any law of the records allows"
 
 
+# claim:interval-kendall
 def limit_taus(release: Release, alpha: float, population: bool) -> RawInterval:
-    """claim:interval-kendall. The limits of the tau of each pair, from its noisy number before the repair."""
+    """The limits of the tau of each pair, from its noisy number before the repair."""
     assert release.rows is not None
     limits = []
     for number, unit, part in zip(release.noisy, release.units, release.parts, strict=True):

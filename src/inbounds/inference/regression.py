@@ -141,10 +141,11 @@ class Regression:
         return f"{visible(head)}{lay_out(lines, (self.regressors,))}\n{visible(notes)}"
 
 
+# claim:regression
 def regression(
     release: Release, outcome: str, regressors: Sequence[str], *, level: float = 0.95, method: str = BOUND
 ) -> Regression:
-    """claim:regression. The linear regression of one column on others, from their released moments.
+    """The linear regression of one column on others, from their released moments.
 
     Parameters
     ----------

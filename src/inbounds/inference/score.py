@@ -63,8 +63,9 @@ def rare(alpha: float) -> float:
     return float((math.log(2 / alpha) / scipy.special.ndtri(1 - alpha / 2)) ** 2)
 
 
+# claim:score-interval
 def limits(cell: Noisy, alpha: float) -> tuple[float, float]:
-    """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
+    """The smallest and the largest mean in [-1, 1] that is kept."""
     if not isinstance(cell.noise, Laplace):
         enough_draws(alpha, DRAWS)
     return limits_of_draws(cell, alpha)
@@ -119,8 +120,9 @@ def upper_tail(cell: Noisy, mean: float, score: float, deviation: float) -> floa
     return float(both.mean()) / 2
 
 
+# claim:normal-laplace
 def normal_laplace_tail(x: float, deviation: float, scale: float) -> float:
-    """claim:normal-laplace. P(N + L ≥ x) for a normal N and a Laplace L, without overflow."""
+    """P(N + L ≥ x) for a normal N and a Laplace L, without overflow."""
     if scale <= 1e-6 * deviation:
         return float(scipy.special.ndtr(-x / deviation))
     if deviation <= 1e-9 * scale:

@@ -76,11 +76,12 @@ def _boundary(excess: Callable[[float], float], outside: float, inside: float) -
     return below if outside < inside else above
 
 
+# claim:bartlett
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Draws of the scatter of two standard normal columns (Bartlett), divided by the degrees of freedom.
 
-    claim:bartlett. With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
+    With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
     Wishart matrix. Scatters with other correlations and variances follow from it by a linear map.
     """
 
@@ -255,10 +256,11 @@ def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: 
     return elements[..., 1]
 
 
+# claim:fieller
 def mean_limits(
     count: float, total: float, noise: Noise, alpha: float, *, sampled: bool, place: int = 1, worth: float = 1.0
 ) -> tuple[float, float]:
-    """claim:fieller. Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
+    """Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
 
     For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is

@@ -50,8 +50,9 @@ class Synthesis:
         return f"epsilon {self.epsilon:g} in all; {self.interval}"
 
 
+# claim:synthesis
 def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
-    """claim:synthesis. Combine independent releases of the same share (or shares) of one table.
+    """Combine independent releases of the same share (or shares) of one table.
 
     If all copies are equal (B = 0), the degrees of freedom are infinite and the interval is normal with T = w̄.
 

@@ -34,8 +34,9 @@ def _at_most(value: Array, limit: Array) -> Verdict:
     return np.asarray(value <= limit * (1 + _ULPS))
 
 
+# claim:bias-a (Prop. 1(a))
 def unbiased_only_at_the_midpoint(scale: float, bounds: Any, s: Any) -> Verdict:
-    """claim:bias-a (Prop. 1(a)). Either release is unbiased for s if and only if the bounds are symmetric around s.
+    """Either release is unbiased for s if and only if the bounds are symmetric around s.
 
     Where the bias is too small for a double (s many scales away from both bounds) nothing can be told, and
     the claim counts as holding.
@@ -48,22 +49,25 @@ def unbiased_only_at_the_midpoint(scale: float, bounds: Any, s: Any) -> Verdict:
     return np.asarray(invisible | ((unbiased[0] == symmetric) & (unbiased[1] == symmetric)))
 
 
+# claim:bias-b (Prop. 1(b))
 def same_direction(scale: float, bounds: Any, s: Any) -> Verdict:
-    """claim:bias-b (Prop. 1(b)). Both biases point the same way: away from the nearer bound."""
+    """Both biases point the same way: away from the nearer bound."""
     s = np.asarray(s, dtype=float)
     truncated, bit = (law.bias(s) for law in _pair(scale, bounds))
     away = np.sign((bounds[1] - s) - (s - bounds[0]))
     return np.asarray((truncated * bit >= 0) & (truncated * away >= 0) & (bit * away >= 0))
 
 
+# claim:bias-c (Prop. 1(c))
 def truncated_is_no_less_biased(scale: float, bounds: Any, s: Any) -> Verdict:
-    """claim:bias-c (Prop. 1(c)). |bias of truncated| ≥ |bias of BIT|; the text cites it as part (b)."""
+    """|bias of truncated| ≥ |bias of BIT|; the text cites it as part (b)."""
     truncated, bit = (np.abs(law.bias(s)) for law in _pair(scale, bounds))
     return _at_most(bit, truncated)
 
 
+# claim:bias-one-sided (Remark 3)
 def one_sided_forms(scale: float, lower: float, s: Any) -> Verdict:
-    """claim:bias-one-sided (Remark 3). With only a lower bound and A = e^{-(s-c0)/λ} the biases are
+    """With only a lower bound and A = e^{-(s-c0)/λ} the biases are
     (λ + s - c0)(A/2)/(1 - A/2) for truncated and λA/2 for BIT; both are positive, the first is larger.
 
     The remark's "0 < 1 - A/2 < 1/2" should read 1/2 ≤ 1 - A/2 < 1.
@@ -76,8 +80,9 @@ def one_sided_forms(scale: float, lower: float, s: Any) -> Verdict:
     return np.asarray(close[0] & close[1] & (1 - half >= 0.5) & ((bit > 0) | (half == 0)) & _at_most(bit, truncated))
 
 
+# claim:mse-bound (Prop. 2)
 def mse_below_laplace(scale: float, bounds: Any, s: Any) -> Verdict:
-    """claim:mse-bound (Prop. 2). For s inside the bounds the MSE is at most 2λ², that of the noise alone.
+    """For s inside the bounds the MSE is at most 2λ², that of the noise alone.
 
     The paper's strict inequality fails one-sided at s = c0, where truncated attains 2λ². Outside the bounds there is
     no such limit.
@@ -87,8 +92,9 @@ def mse_below_laplace(scale: float, bounds: Any, s: Any) -> Verdict:
     return np.asarray(_at_most(truncated, limit) & _at_most(bit, limit))
 
 
+# claim:mse-sharper
 def mse_below_its_limit(scale: float, bounds: Any, s: Any) -> Verdict:
-    """claim:mse-sharper. With a = s - c0, b = c1 - s the MSE also stays below its limit for λ → ∞:
+    """With a = s - c0, b = c1 - s the MSE also stays below its limit for λ → ∞:
     (a³ + b³)/(3W) for truncated, (a² + b²)/2 for BIT."""
     lower, upper = _check.bounds(bounds, bounded=True)
     a, b = np.asarray(s, dtype=float) - lower, upper - np.asarray(s, dtype=float)
@@ -96,8 +102,9 @@ def mse_below_its_limit(scale: float, bounds: Any, s: Any) -> Verdict:
     return np.asarray(_at_most(truncated, (a**3 + b**3) / (3 * (a + b))) & _at_most(bit, (a**2 + b**2) / 2))
 
 
+# claim:limit-zero (Prop. 2)
 def little_noise(bounds: Any, s: Any) -> Verdict:
-    """claim:limit-zero (Prop. 2). As λ → 0 at an s strictly inside, bias/λ → 0 and MSE/(2λ²) → 1."""
+    """As λ → 0 at an s strictly inside, bias/λ → 0 and MSE/(2λ²) → 1."""
     s = np.asarray(s, dtype=float)
     scale = float(np.minimum(s - bounds[0], bounds[1] - s).min()) / 60
     verdicts = []
@@ -108,8 +115,9 @@ def little_noise(bounds: Any, s: Any) -> Verdict:
     return np.asarray(np.logical_and.reduce(verdicts))
 
 
+# claim:limit-infinity (after Def. 2)
 def much_noise(bounds: Any, s: Any) -> Verdict:
-    """claim:limit-infinity (after Def. 2). As λ → ∞ truncated becomes uniform, BIT a half on each bound."""
+    """As λ → ∞ truncated becomes uniform, BIT a half on each bound."""
     s = np.asarray(s, dtype=float)
     lower, upper = _check.bounds(bounds, bounded=True)
     truncated, bit = _pair(1e15 * (upper - lower), bounds)
@@ -120,8 +128,9 @@ def much_noise(bounds: Any, s: Any) -> Verdict:
     return np.asarray(uniform & halves)
 
 
+# claim:rate (Prop. 2)
 def mse_rate(constant: float, k: float, epsilon: float, n: Any, bounds: Any, s: Any) -> Verdict:
-    """claim:rate (Prop. 2). A sensitivity of c n^-k gives an MSE of O(n^-2k): n^2k MSE ≤ 2 (c/ε)² at every n."""
+    """A sensitivity of c n^-k gives an MSE of O(n^-2k): n^2k MSE ≤ 2 (c/ε)² at every n."""
     verdicts = []
     for size in np.atleast_1d(n):
         scale = constant * float(size) ** -k / epsilon
@@ -130,8 +139,9 @@ def mse_rate(constant: float, k: float, epsilon: float, n: Any, bounds: Any, s: 
     return np.asarray(np.logical_and.reduce(verdicts))
 
 
+# claim:consistency (Prop. 3)
 def consistent_for_the_parameter(n: int, theta: float, epsilon: float) -> Verdict:
-    """claim:consistency (Prop. 3). A release of a consistent statistic is consistent for the parameter θ.
+    """A release of a consistent statistic is consistent for the parameter θ.
 
     Shown for a proportion: by the triangle inequality in L2, RMSE(S*, θ) ≤ RMSE(S, θ) + √2 λ with λ = 1/(nε), and both
     terms on the right go to zero. The expectation over S is the exact binomial one.

@@ -213,20 +213,22 @@ class Mechanism:
         """Mean squared error about s."""
         return self.moments(s).mse
 
+    # claim:worst-bias
     def worst_bias(self) -> float:
         """Largest absolute bias over all true values inside the bounds.
 
-        claim:worst-bias. It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
+        It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
         slope is minus the two atoms; for truncation and log-concave noise it is Cov(X, -(log f)') - 1, and integration
         by parts bounds that covariance by one.
         """
         ends = [bound for bound in self.bounds if math.isfinite(bound)]
         return float(np.abs(self.bias(np.array(ends))).max()) if ends else 0.0
 
+    # claim:worst-mse
     def worst_mse(self) -> float:
         """Largest mean squared error over all true values inside the bounds (a supremum on an open side).
 
-        claim:worst-mse. It is found by evaluating the bounds, the midpoint and a few hundred points between them, and
+        It is found by evaluating the bounds, the midpoint and a few hundred points between them, and
         refining around the best. The relative error is below 1e-12.
         """
         if isinstance(self._law, Unbounded):

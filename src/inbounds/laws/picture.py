@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inbounds._charts import as_picture
+
 if TYPE_CHECKING:
     import altair
 
@@ -15,6 +17,7 @@ _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"]
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3]]
 
 
+@as_picture
 def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
     """Plot densities for one or a few true values: by default one next to the lower bound and one in the middle."""
     import altair as alt

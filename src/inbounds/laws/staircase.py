@@ -167,8 +167,9 @@ class Staircase:
         return np.asarray(self.quantile(rng.random(size)))[()]
 
 
+# claim:least-variance
 def least_variance(epsilon: float) -> float:
-    """claim:least-variance. The variance of noise of loss ε on one number of sensitivity 1: Laplace or staircase.
+    """The variance of noise of loss ε on one number of sensitivity 1: Laplace or staircase.
 
     With b = e^-ε the best staircase has the variance (2^(-2/3) b^(2/3) (1+b)^(2/3) + b)/(1-b)², and Laplace noise 2/ε².
     The staircase is used if Laplace noise has at least 1.1 times as much.
@@ -188,6 +189,9 @@ def least_variance(epsilon: float) -> float:
     >>> least_variance(1.0), round(least_variance(2.0), 4)
     (2.0, 0.4227)
     """
+    # Laplace noise is used below 0.01. There e^-ε may be rounded to 1, and ε² to 0.
+    if epsilon < 0.01:
+        return 2 / max(epsilon, 1e-150) ** 2
     b = math.exp(-epsilon)
     laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / math.expm1(-epsilon) ** 2
     # For a huge ε, e^-ε underflows to 0.

@@ -56,14 +56,13 @@ survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)
 from inbounds.errors import BudgetRefused, LedgerError, LookAlike, Unfinished
 from inbounds.ledger.account import Account, find_account, name_in
 from inbounds.ledger.amounts import spell_amount
-from inbounds.ledger.draws import drawing, fail, keep, standing_charge
+from inbounds.ledger.draws import fail, keep, standing_charge
 from inbounds.ledger.entry import Entry
 from inbounds.ledger.history import read, read_result, read_results, similar, standings, verify
 from inbounds.ledger.reports import export, show, summarize
 from inbounds.ledger.request import Receipt, Request
 from inbounds.ledger.spending import accept, affordable, charge, find_stored, raise_limit
 from inbounds.ledger.standing import Standing
-from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.guarantee import Guarantee, Pure
 
 __all__ = [
@@ -81,12 +80,10 @@ __all__ = [
     "accept",
     "affordable",
     "charge",
-    "drawing",
     "export",
     "fail",
     "find_account",
     "find_stored",
-    "hold_turn",
     "keep",
     "name_in",
     "raise_limit",

@@ -20,7 +20,10 @@ _SPARE = 10_000
 
 def is_begun(ledger: Path) -> bool:
     """Whether there is a ledger. Raises a `LedgerError` if there was one that was removed."""
-    return open_store(ledger).is_begun()
+    try:
+        return open_store(ledger).is_begun()
+    except OSError as error:
+        raise LedgerError(f"the ledger {str(ledger)!r} cannot be used: {error.strerror}; nothing was spent") from None
 
 
 def require(ledger: Path) -> None:

@@ -126,9 +126,10 @@ def _describe_charge(account: Account, receipt: Receipt, *, repeats: bool) -> st
     return f"{why}, so the charge of {cost} on {account.dataset!r} stands; {left} is left"
 
 
+# claim:drawn-once
 @contextmanager
 def drawing(account: Account, receipt: Receipt) -> Iterator[Callable[[bytes], Receipt]]:
-    """claim:drawn-once. A context for the one draw of a charge. It hands over the function that stores the draw.
+    """A context for the one draw of a charge. It hands over the function that stores the draw.
 
     Parameters
     ----------

@@ -88,8 +88,9 @@ def read_result(ledger: str | Path, charge: int, longest: int | None = None) -> 
         return results.unpack(snapshot, chain, charge, longest) if charge in chain.kept else None
 
 
+# claim:ledger-verify
 def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
-    """claim:ledger-verify. Check the whole ledger, and that it has the entries that records name.
+    """Check the whole ledger, and that it has the entries that records name.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +9,9 @@ from inbounds._text import csv_cell, to_json, visible
 from inbounds.ledger.amounts import read_amount, spell_amount
 from inbounds.ledger.entry import Entry
 from inbounds.ledger.history import standings, verify
-from inbounds.ledger.standing import Standing
-from inbounds.privacy.guarantee import spell_number
+from inbounds.ledger.registry import make_record
 
 CSV_HEADS = ("sequence", "when", "who", "kind", "dataset", "epsilon", "limit", "what", "hash")
-# The names of kinds of guarantees in the registry.
-_FLAVORS = {"pure": "Pure DP"}
 
 
 def show(ledger: str | Path) -> list[str]:
@@ -104,8 +100,8 @@ def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -
     ledger
         The file of the ledger.
     kind
-        ``"csv"`` for every entry, or ``"registry"`` for the fields of the Differential Privacy Deployments Registry, as
-        JSON.
+        ``"csv"`` for every entry, or ``"registry"`` for records of the Differential Privacy Deployments Registry: a
+        list in JSON, with a draft for each dataset.
 
     Returns
     -------
@@ -122,7 +118,7 @@ def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -
     entries = verify(ledger)
     if kind == "registry":
         return to_json(
-            [_to_registry(standing, entries) for standing in standings(entries)], indent=1, ensure_ascii=False
+            [make_record(standing, entries) for standing in standings(entries)], indent=1, ensure_ascii=False
         )
     if kind != "csv":
         raise ValueError(f"kind must be 'csv' or 'registry', got {kind!r}")
@@ -140,24 +136,3 @@ def to_cells(entry: Entry) -> list[Any]:
     what = "; ".join(body["what"]) if "what" in body else body.get("why", "")
     texts = [csv_cell(text) for text in (body["when"], body["who"], entry.kind, body.get("dataset", ""))]
     return [entry.sequence, *texts, cost, limit, csv_cell(what), entry.hash]
-
-
-def _to_registry(standing: Standing, entries: list[Entry]) -> dict[str, Any]:
-    """The fields of a dataset for the Differential Privacy Deployments Registry (registry.opendp.org)."""
-    charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == standing.dataset]
-    dates = sorted({entry.body["when"][:10] for entry in charges})
-    unit = "record" if standing.contributions == 1 else f"person, up to {standing.contributions} records"
-    unit = unit if standing.person is None else f"person, by the column {standing.person}"
-    relation = "replace one" if standing.neighbours == "substitute" else "add or remove one"
-    amounts = {} if standing.spent is None else standing.spent.to_dict()
-    loss = {name: spell_number(Fraction(text)) for name, text in amounts.items()}
-    return {
-        "product": standing.dataset,
-        "description": [text for entry in charges for text in entry.body["what"]],
-        "year": dates[0][:4] if dates else None,
-        "flavor": _FLAVORS.get(standing.limit.kind, standing.limit.kind),
-        "privacy_loss": {"unit": unit, "relation": relation, **loss},
-        "model": "Central",
-        "accounting": {"composition": "sequential", "limit": spell_amount(standing.limit), "dates": dates},
-        "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
-    }

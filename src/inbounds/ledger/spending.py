@@ -36,8 +36,9 @@ from inbounds.ledger.store import Snapshot
 from inbounds.privacy.guarantee import Guarantee
 
 
+# claim:ledger
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
-    """claim:ledger. Charge a request before any data are read, or find what was stored for it.
+    """Charge a request before any data are read, or find what was stored for it.
 
     A request that was charged and interrupted before its draw is attempted again, without a second charge.
 

@@ -41,8 +41,9 @@ class Candidate:
     epsilon: Fraction
 
 
+# claim:joint-arrangement
 def arrange(requests: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
-    """claim:joint-arrangement. The groups of two or more releases that are drawn together, by their names.
+    """The groups of two or more releases that are drawn together, by their names.
 
     Releases with the same terms, apart from ε, are first tried as one group. While some release of the group would have
     more noise than alone, the one that loses most is taken out. Those that were taken out are then tried as a group.

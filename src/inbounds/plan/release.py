@@ -13,6 +13,7 @@ from inbounds.record.release import Release
 from inbounds.road.run import open_source, walk
 
 
+# claim:job
 def release(
     plan: Plan | str | Path,
     data: Table | None = None,
@@ -22,7 +23,7 @@ def release(
     who: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
-    """claim:job. Release everything in a plan: charge the ledger, read the data once, and add noise.
+    """Release everything in a plan: charge the ledger, read the data once, and add noise.
 
     Parameters
     ----------

@@ -30,6 +30,7 @@ _OF_PURE = "not known to be the least noise: the scale is that of pure epsilon, 
 _MARGIN = 1e-13
 
 
+# claim:calibrate-pure, claim:calibrate-approximate, claim:calibrate-probabilistic
 def calibrate(
     noise: str,
     bounding: str,
@@ -80,11 +81,11 @@ def calibrate(
     -----
     **Formal guarantees.**
 
-    - claim:calibrate-pure. ``privacy_loss(result, ...) <= epsilon``, and within 1e-9 relative of it.
-    - claim:calibrate-approximate. One statistic, or power 2: the exact trade-off of the noise, P(L > ε) -
+    - ``privacy_loss(result, ...) <= epsilon``, and within 1e-9 relative of it.
+    - One statistic, or power 2: the exact trade-off of the noise, P(L > ε) -
       e^ε P(L' > ε) ≤ δ; for power 2 the analytic Gaussian mechanism (Balle & Wang 2018, Thm 8) at the Euclidean length
       of the move. BIT inherits it as post-processing. Other vectors: the probabilistic bound, which implies it.
-    - claim:calibrate-probabilistic. Pr(Σ_j a_j > b^p ε - Σ_j δ_j^p) ≤ δ with
+    - Pr(Σ_j a_j > b^p ε - Σ_j δ_j^p) ≤ δ with
       a_j = Σ_{i=1}^{p-1} C(p,i) |Z_j|^{p-i} δ_j^i: the paper's condition with its sign and bracket mended. For one
       unbounded statistic that is exactly the probability of an output whose loss exceeds ε against some neighbour,
       above or below. For vectors it is a union bound over coordinates: with 2 to 20 of them, powers of 2 to 4, ε = 1

@@ -106,6 +106,7 @@ class Certificate:
         return body | {"digest": _digest(body)}
 
 
+# claim:certificate
 def certify(
     mechanism: GridMechanism,
     *,
@@ -119,7 +120,7 @@ def certify(
     noise: str | None = None,
     blocks: tuple[str, ...] = (),
 ) -> Certificate:
-    """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
+    """The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
     if not isinstance(statistic, str):
         raise TypeError(f"statistic must be a string, got {type(statistic).__name__}")
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
@@ -189,8 +190,9 @@ def _check_noise(
         raise CertificateError("zero-sum noise is for substituted records, each of which leaves a cell and enters one")
 
 
+# claim:exponential-loss
 def _lose_by_choice(mechanism: GridMechanism, sensitivity: Fraction, draws: int) -> tuple[int, Fraction]:
-    """claim:exponential-loss. The move and the loss of points that are chosen by the exponential mechanism.
+    """The move and the loss of points that are chosen by the exponential mechanism.
 
     If every score moves by at least a and at most b, every weight changes by a factor from e^(-b/T) to e^(-a/T), and so
     does their sum: a probability changes by a factor of at most e^((b-a)/T), and b - a is at most 2s. With exponential
@@ -226,8 +228,9 @@ class Composition:
         return body | {"digest": _digest(body)}
 
 
+# claim:certificate-composition
 def compose(parts: Iterable[Certificate], epsilon: Fraction) -> Composition:
-    """claim:certificate-composition. The certificate of several draws, or `CertificateError` if they cost more."""
+    """The certificate of several draws, or `CertificateError` if they cost more."""
     composition = Composition(tuple(parts), _check.rational(epsilon, "epsilon"))
     if not composition.parts or len({part.neighbours for part in composition.parts}) > 1:
         raise CertificateError("a composition has parts, all for one and the same neighbour relation")

@@ -26,8 +26,9 @@ _FINE = 1 << 20
 _ROUNDING = Fraction(1, 1 << 20)
 
 
+# claim:grid-loss
 def exact_loss(bounding: str, scale: Scale, move: int, span: int | None, *, width: int = 1) -> Interval:
-    """claim:grid-loss. The privacy loss at a sensitivity of ``move`` steps, certified; a rational for BIT.
+    """The privacy loss at a sensitivity of ``move`` steps, certified; a rational for BIT.
 
     ``span`` is the number of steps between the bounds, None with an open side. For BIT and unbounded noise the location
     may lie anywhere. Truncated noise takes a location outside as the bound next to it, so its move counts up to the
@@ -53,8 +54,9 @@ def _enclose_truncated_loss(unit: Fraction, move: int, span: int | None) -> Inte
 _truncated_loss = lru_cache(maxsize=4096)(_enclose_truncated_loss)
 
 
+# claim:grid-calibrate
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """claim:grid-calibrate. The least scale 2^a/d, of 33 bits or so, whose exact loss is at most ε.
+    """The least scale 2^a/d, of 33 bits or so, whose exact loss is at most ε.
 
     The loss is less than ε by no more than 2^-19 of it. For truncated noise d is the largest whole number that is
     private, which two losses prove: those of d and of d + 1.

@@ -95,9 +95,10 @@ FORMS = (
 )
 
 
+# claim:form-range
 @lru_cache(maxsize=256)
 def find_range(form: Form) -> tuple[Fraction, Fraction]:
-    """claim:form-range. The least and the largest value of a form on the cube [-1, 1]^d, exactly.
+    """The least and the largest value of a form on the cube [-1, 1]^d, exactly.
 
     On each of the 3^d faces the free columns solve a linear system. Where that has no unique solution, the extreme
     value is also taken on a smaller face.
@@ -162,9 +163,10 @@ _OF_MEAN = Form((2,), (1,))
 Row: TypeAlias = tuple[tuple[int, ...], int]
 
 
+# claim:moment-rows
 @lru_cache(maxsize=64)
 def moment_rows(columns: int, moves: Moves) -> tuple[Row, ...]:
-    """claim:moment-rows. What bounds the move of all moments of some columns, as rows of whole numbers.
+    """What bounds the move of all moments of some columns, as rows of whole numbers.
 
     Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal (but for
     sums alone); a count, if there is one, comes before them. Where a record is substituted, all but the count are in

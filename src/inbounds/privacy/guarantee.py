@@ -185,8 +185,9 @@ class Pure:
             raise ValueError(f"epsilon must be > 0, got {_check.shown(epsilon)}")
         object.__setattr__(self, "epsilon", exact)
 
+    # claim:compose-sequential
     def plus(self, other: Self) -> Self:
-        """claim:compose-sequential. The ε of releases from the same records add up (McSherry 2009)."""
+        """The ε of releases from the same records add up (McSherry 2009)."""
         return type(self)(self.epsilon + other.epsilon)
 
     def minus(self, other: Self) -> Self | None:
@@ -233,8 +234,9 @@ def spell_number(number: Fraction) -> str:
     return f"{whole}{'.' if digits else ''}{digits}"
 
 
+# claim:split
 def split(budget: _Any, weights: Sequence[Fraction | float]) -> tuple[_Any, ...]:
-    """claim:split. Split a budget into shares in proportion to weights. The shares add up to the budget exactly.
+    """Split a budget into shares in proportion to weights. The shares add up to the budget exactly.
 
     If the weights are sensitivities, this is the paper's w_j = δ_j / Σδ_j (Remark 2): all statistics then have noise of
     the same scale.
@@ -259,13 +261,14 @@ def split(budget: _Any, weights: Sequence[Fraction | float]) -> tuple[_Any, ...]
     return tuple(budget.share(weight / total) for weight in exact)
 
 
+# claim:compose-parallel
 def compose_parallel(
     guarantees: Iterable[Pure],
     neighbours: Neighbours = "substitute",
     *,
     parts: Literal["free", "fixed"] = "free",
 ) -> Pure:
-    """claim:compose-parallel. The guarantee of releases from disjoint parts of the records.
+    """The guarantee of releases from disjoint parts of the records.
 
     ``neighbours="add-remove"``: a record that is added or removed is in one part, so it is the largest ε.
 

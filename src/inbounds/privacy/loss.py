@@ -22,6 +22,8 @@ from inbounds.privacy.guarantee import LOCATIONS
 NUMERICAL_ERROR = 1e-11
 
 
+# claim:loss-bit, claim:loss-truncated, claim:loss-staircase
+# claim:loss-bit-higher-order, claim:loss-truncated-higher-order
 def privacy_loss(
     mechanism: Mechanism,
     sensitivity: float | None = None,
@@ -60,16 +62,16 @@ def privacy_loss(
 
     With d = min(sensitivity, W) and u = 1/λ, for Laplace noise:
 
-    - claim:loss-bit. BIT and unbounded: d u. BIT is post-processing; outputs beyond both locations are the worst.
-    - claim:loss-truncated. Truncated: d u + log[(P1(du) + P1((W-d)u)) / P1(Wu)], between d u and 2 d u. The
+    - BIT and unbounded: d u. BIT is post-processing; outputs beyond both locations are the worst.
+    - Truncated: d u + log[(P1(du) + P1((W-d)u)) / P1(Wu)], between d u and 2 d u. The
       normaliser depends on the true value, which is why truncation at λ = δ/ε is *not* ε-DP.
 
-    - claim:loss-staircase. Staircase noise, BIT or unbounded: drop · ⌈d/width⌉.
+    - Staircase noise, BIT or unbounded: drop · ⌈d/width⌉.
 
     For power ≥ 2 and bounds on both sides, with Q the tail of the noise:
 
-    - claim:loss-bit-higher-order. BIT: log Q(W-d) - log Q(W), attained at a bound's atom;
-    - claim:loss-truncated-higher-order. Truncated: the largest log ratio at the far bound over all pairs, at most
+    - BIT: log Q(W-d) - log Q(W), attained at a bound's atom;
+    - Truncated: the largest log ratio at the far bound over all pairs, at most
       `NUMERICAL_ERROR` (relative) above the truth.
 
     With an open side, without bounding, or with the location anywhere, such noise has no pure ε. The exception is

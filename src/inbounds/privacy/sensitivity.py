@@ -36,14 +36,16 @@ from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
 Cell: TypeAlias = Literal["fixed", "free"]
 
 
+# claim:sensitivity-count
 def count(neighbours: Neighbours = "substitute") -> float:
-    """claim:sensitivity-count. Number of records with some property: 1 under both relations. Exact."""
+    """Number of records with some property: 1 under both relations. Exact."""
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     return 1.0
 
 
+# claim:sensitivity-sum
 def sum(bounds: Sequence[float], *, neighbours: Neighbours = "substitute") -> float:  # noqa: A001
-    """claim:sensitivity-sum. Sum of a column, exact.
+    """Sum of a column, exact.
 
     upper - lower if a record is substituted, max(|lower|, |upper|) if one is added or removed.
     """
@@ -52,6 +54,7 @@ def sum(bounds: Sequence[float], *, neighbours: Neighbours = "substitute") -> fl
     return upper - lower if neighbours == "substitute" else max(abs(lower), abs(upper))
 
 
+# claim:sensitivity-mean
 def mean(
     bounds: Sequence[float],
     n: int,
@@ -60,7 +63,7 @@ def mean(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """claim:sensitivity-mean. Mean: 1/n under both relations. Exact.
+    """Mean: 1/n under both relations. Exact.
 
     With ``fixed_denominator`` the statistic is the sum divided by a public n that does not depend on the table.
 
@@ -73,6 +76,7 @@ def mean(
     return _width(bounds) / n
 
 
+# claim:sensitivity-proportion
 def proportion(
     n: int,
     neighbours: Neighbours = "substitute",
@@ -80,10 +84,11 @@ def proportion(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """claim:sensitivity-proportion. Share of the records with some property: 1/n. Exact."""
+    """Share of the records with some property: 1/n. Exact."""
     return mean((0, 1), n, neighbours, n_public=n_public, fixed_denominator=fixed_denominator)
 
 
+# claim:sensitivity-proportions
 def proportions(
     n: int,
     neighbours: Neighbours = "substitute",
@@ -91,7 +96,7 @@ def proportions(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """claim:sensitivity-proportions. Vector of proportions over two or more cells, in L1: 2/n. Exact.
+    """Vector of proportions over two or more cells, in L1: 2/n. Exact.
 
     The paper has 1/n for add-remove, which is right only for a fixed public denominator: a record that is added also
     lowers the other proportions, by 1/n in total if all other records are in one cell.
@@ -102,8 +107,9 @@ def proportions(
     return 2 / n
 
 
+# claim:sensitivity-histogram
 def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) -> float:
-    """claim:sensitivity-histogram. Counts of disjoint cells, in L1, for any n. Exact.
+    """Counts of disjoint cells, in L1, for any n. Exact.
 
     2 if a record may change its cell, 1 if it is added or removed.
     """
@@ -113,18 +119,20 @@ def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) ->
     return 2.0 if neighbours == "substitute" else 1.0
 
 
+# claim:sensitivity-variance
 def variance(
     bounds: Sequence[float], n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
 ) -> float:
-    """claim:sensitivity-variance. Sample variance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
+    """Sample variance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds) ** 2 / n
 
 
+# claim:sensitivity-standard-deviation
 def standard_deviation(
     bounds: Sequence[float], n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
 ) -> float:
-    """claim:sensitivity-standard-deviation. Sample standard deviation: 1/√n (add-remove from n = 3). Exact.
+    """Sample standard deviation: 1/√n (add-remove from n = 3). Exact.
 
     √ is concave, so √a - √b ≤ √(a - b), with equality at b = 0, where the variance attains its own sensitivity. So it
     is `variance` through `SQUARE_ROOT`.
@@ -133,6 +141,7 @@ def standard_deviation(
     return _width(bounds) / math.sqrt(n)
 
 
+# claim:sensitivity-covariance
 def covariance(
     bounds_x: Sequence[float],
     bounds_y: Sequence[float],
@@ -141,11 +150,12 @@ def covariance(
     *,
     n_public: bool | None = None,
 ) -> float:
-    """claim:sensitivity-covariance. Sample covariance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
+    """Sample covariance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y") / n
 
 
+# claim:sensitivity-pooled-variance
 def pooled_variance(
     bounds: Sequence[float],
     sizes: Sequence[int] | None = None,
@@ -156,7 +166,7 @@ def pooled_variance(
     cell: Cell = "fixed",
     n_public: bool | None = None,
 ) -> float:
-    """claim:sensitivity-pooled-variance. Pooled within-cell variance over J cells, denominator n - J.
+    """Pooled within-cell variance over J cells, denominator n - J.
 
     Give ``sizes`` if the cell sizes are public, or ``n`` and ``cells`` if only their sum and their number are.
 
@@ -181,6 +191,7 @@ def pooled_variance(
     return width * (1 - 1 / largest) / (n - cells)
 
 
+# claim:sensitivity-pooled-covariance
 def pooled_covariance(
     bounds_x: Sequence[float],
     bounds_y: Sequence[float],
@@ -192,7 +203,7 @@ def pooled_covariance(
     cell: Cell = "fixed",
     n_public: bool | None = None,
 ) -> float:
-    """claim:sensitivity-pooled-covariance. Pooled within-cell covariance over J cells, denominator n - J.
+    """Pooled within-cell covariance over J cells, denominator n - J.
 
     =============================  ============================================  ================================
     record                         sizes public                                  sizes secret
@@ -226,8 +237,9 @@ def pooled_covariance(
     return width * max(2 - 1 / (b + 1) - 1 / a for a, b in pairs) / free
 
 
+# claim:sensitivity-variance-bounds
 def variance_bounds(bounds: Sequence[float], n: int) -> Bounds:
-    """claim:sensitivity-variance-bounds. The range of a sample variance of n values: [0, W² ⌊n²/4⌋ / (n (n-1))].
+    """The range of a sample variance of n values: [0, W² ⌊n²/4⌋ / (n (n-1))].
 
     For even n the upper end is n W²/(4(n-1)), as in the paper for all n. For odd n it is (n+1) W²/(4n), slightly less.
     Both are attained, with half of the values at either bound.
@@ -236,13 +248,15 @@ def variance_bounds(bounds: Sequence[float], n: int) -> Bounds:
     return 0.0, _width(bounds) ** 2 * _largest_scatter(n) / (n - 1)
 
 
+# claim:sensitivity-standard-deviation-bounds
 def standard_deviation_bounds(bounds: Sequence[float], n: int) -> Bounds:
-    """claim:sensitivity-standard-deviation-bounds. The range of a standard deviation: roots of `variance_bounds`."""
+    """The range of a standard deviation: roots of `variance_bounds`."""
     return 0.0, math.sqrt(variance_bounds(bounds, n)[1])
 
 
+# claim:sensitivity-covariance-bounds
 def covariance_bounds(bounds_x: Sequence[float], bounds_y: Sequence[float], n: int) -> Bounds:
-    """claim:sensitivity-covariance-bounds. The range of a sample covariance: ± W_x W_y ⌊n²/4⌋ / (n (n-1)).
+    """The range of a sample covariance: ± W_x W_y ⌊n²/4⌋ / (n (n-1)).
 
     Attained at perfect correlation.
     """
@@ -252,8 +266,9 @@ def covariance_bounds(bounds_x: Sequence[float], bounds_y: Sequence[float], n: i
     return -largest, largest
 
 
+# claim:sensitivity-kendall
 def kendall(n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None) -> float:
-    """claim:sensitivity-kendall. Kendall's tau-a of two columns, ties included: 4/n (add-remove from n = 3). Exact.
+    """Kendall's tau-a of two columns, ties included: 4/n (add-remove from n = 3). Exact.
 
     One record is in n - 1 of the n(n-1)/2 pairs, and each adds -1, 0 or 1. One more record makes (1 - 2/n) τ + (2/n) m
     of τ, with m in [-1, 1] its mean over the pairs that it is in.
@@ -282,8 +297,9 @@ class Transformation:
         first, last = self.forward(lower), self.forward(upper)
         return (first, last) if first < last else (last, first)
 
+    # claim:sensitivity-transformation
     def sensitivity(self, sensitivity: float, bounds: Sequence[float]) -> float:
-        """claim:sensitivity-transformation. Largest |f(s) - f(s')| over s, s' with |s - s'| ≤ sensitivity. Exact.
+        """Largest |f(s) - f(s')| over s, s' with |s - s'| ≤ sensitivity. Exact.
 
         >>> SQUARE_ROOT.sensitivity(variance((0, 1), n=25), variance_bounds((0, 1), n=25))
         0.2

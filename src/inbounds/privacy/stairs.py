@@ -20,8 +20,9 @@ _LEAST_CORE = 64
 _DIGITS = 128
 
 
+# claim:staircase-choice
 def take_stairs(mechanism: GridMechanism, move: int, epsilon: Fraction) -> GridMechanism:
-    """claim:staircase-choice. The mechanism with staircase noise of the same ε, where its variance is clearly smaller.
+    """The mechanism with staircase noise of the same ε, where its variance is clearly smaller.
 
     ``move`` is the sensitivity in steps. Variances are those of the noise without bounds.
     """
@@ -31,8 +32,9 @@ def take_stairs(mechanism: GridMechanism, move: int, epsilon: Fraction) -> GridM
     return staircase if before.lower >= _CLEARLY * after.upper else mechanism
 
 
+# claim:staircase-core
 def best_core(width: int, epsilon: Fraction) -> int:
-    """claim:staircase-core. The core of least variance, 1 ≤ r ≤ D, up to rounding of γ.
+    """The core of least variance, 1 ≤ r ≤ D, up to rounding of γ.
 
     On the real line the core is γD with γ = -b/(1-b) + ∛((b - 2b² + 2b⁴ - b⁵)/2) / (1-b)², b = e^-ε (Geng, Kairouz, Oh
     and Viswanath 2015). The 2r - 1 integers of a core are as wide as 2γD, so r is the integer next to γD + ½.

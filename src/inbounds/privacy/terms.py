@@ -33,9 +33,11 @@ class Unit:
     @classmethod
     def of(cls, neighbours: Any, contributions: Any, persons: Persons | None) -> "Unit":
         """Make a unit from the arguments of a user, whose ``contributions`` are those in each group."""
-        if persons is None:
-            return cls(neighbours, contributions)
         rows = _check.integer(contributions, "contributions", least=1)
+        if persons is None:
+            if rows > MOST_RECORDS:
+                raise ValueError("contributions must not exceed 2^31 records of one person")
+            return cls(neighbours, rows)
         if persons.fold is not None and rows != 1:
             raise ValueError(
                 "fold= makes one record of all rows of a person: contributions= cannot be combined with it"

@@ -186,8 +186,9 @@ class Proved:
     asked: dict[str, Asked]
 
 
+# claim:verify
 def read_record(text: str) -> Proved:
-    """claim:verify. Read a record and verify everything in it. Raises a `RecordError` if anything is wrong.
+    """Read a record and verify everything in it. Raises a `RecordError` if anything is wrong.
 
     Every statistic is drafted again, with its laws and certificates, and every value is computed again from the drawn
     numbers. The digest must be that of what was asked for. The entry of the ledger, if there is one, must have its hash
@@ -245,8 +246,9 @@ def read_single(text: str) -> "Release":
     return release
 
 
+# claim:proof
 def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
-    """claim:proof. Read a release, and check that everything in it follows from its statistic and the drawn numbers."""
+    """Read a release, and check that everything in it follows from its statistic and the drawn numbers."""
     with blame_record():
         if not isinstance(body, dict) or set(body) - {"key"} != set(_RELEASE_FIELDS):
             raise RecordError("it has missing or unknown fields")

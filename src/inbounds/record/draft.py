@@ -69,7 +69,9 @@ def check_rows(rows: Any, terms: Terms) -> int | None:
             "rows= cannot be combined with neighbours='add-remove', where the number of rows is protected. Use "
             "neighbours='substitute', or denominator= for a fixed public number to divide by"
         )
-    return _check.integer(rows, "rows", least=1)
+    if _check.integer(rows, "rows", least=1) > MOST_ROWS:
+        raise ValueError("rows must not exceed 2^31")
+    return int(rows)
 
 
 def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:

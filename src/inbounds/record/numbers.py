@@ -95,8 +95,9 @@ def _find_waves(release: "Release") -> tuple[int, int] | None:
     return None if levels is None else (levels, most)
 
 
+# claim:drawn-together
 def check_together(release: "Release") -> None:
-    """claim:drawn-together. Refuse numbers each of which could have been drawn, but not all of them together.
+    """Refuse numbers each of which could have been drawn, but not all of them together.
 
     Zero-sum noise keeps the public number of rows. Several points of a group that depend on each other are in order.
     """

@@ -217,8 +217,9 @@ def _is_one_word(rule: Ruled) -> bool:
     return isinstance(rule, Levels) and len(rule.levels) == 1 and isinstance(rule.levels[0], str)
 
 
+# claim:selection
 def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
-    """claim:selection. The draft of a statistic of all records, or of those that it selects.
+    """The draft of a statistic of all records, or of those that it selects.
 
     Every request gets a key with two cells: one for records that count, and one for all others, which is ignored. So
     one record changes the counted cells by what it adds to them, or takes away, or both.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._charts import as_picture
 from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
 from inbounds._text import lay_out, visible, wrap
@@ -247,6 +248,7 @@ def format_value(value: float | None, clock: Clock | None = None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
+@as_picture
 def plot(release: "Release", level: float | None, kind: "Kind") -> "altair.Chart | altair.LayerChart":
     """Plot values with their intervals, or a heat map for matrices and tables of two columns."""
     import altair as alt

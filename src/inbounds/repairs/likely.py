@@ -19,8 +19,9 @@ from inbounds.repairs.moments import possible, scatter, symmetric
 _ENDS, _NOISE = 0.2, 0.1
 
 
+# claim:likely-correlation
 def likely_correlations(covariances: Array, deviations: Array, largest: Array) -> tuple[Array, Array]:
-    """claim:likely-correlation. Correlations, 1 on the diagonal, from noisy covariances in the last two axes.
+    """Correlations, 1 on the diagonal, from noisy covariances in the last two axes.
 
     It also returns the standard deviations of their posteriors.
 

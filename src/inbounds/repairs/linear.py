@@ -111,8 +111,9 @@ class System:
                 needed = fewer
         return needed
 
+    # claim:linear-tightened
     def tighten(self) -> dict[str, Bounds]:
-        """claim:linear-tightened. The bounds of each number that bounds and constraints together imply."""
+        """The bounds of each number that bounds and constraints together imply."""
         result = {}
         for place, name in enumerate(self.names):
             unit = np.zeros(len(self.names))
@@ -123,8 +124,9 @@ class System:
             result[name] = (max(least, self.boxes[place][0]), min(-most, self.boxes[place][1]))
         return result
 
+    # claim:linear-nearest
     def nearest(self, values: Mapping[str, float], errors: Mapping[str, float] | None = None) -> dict[str, float]:
-        """claim:linear-nearest. The nearest numbers that satisfy the constraints.
+        """The nearest numbers that satisfy the constraints.
 
         Distances are in units of ``errors``, the standard errors. Without them all units are equal.
 

@@ -33,8 +33,9 @@ def default(columns: int) -> str:
     return "clip" if columns < 20 else "newton"
 
 
+# claim:matrix-bounds
 def within_variances(matrix: Array) -> Array:
-    """claim:matrix-bounds. Covariances within ±√(S_jj S_kk), variances ≥ 0."""
+    """Covariances within ±√(S_jj S_kk), variances ≥ 0."""
     result = _square(matrix)
     size = result.shape[-1]
     variances = np.maximum(np.diagonal(result, axis1=-2, axis2=-1), 0.0)
@@ -45,8 +46,9 @@ def within_variances(matrix: Array) -> Array:
     return result
 
 
+# claim:matrix-repair
 def repair_matrix(matrix: Array, how: str) -> Array:
-    """claim:matrix-repair. A positive semidefinite matrix with the variances of the given one.
+    """A positive semidefinite matrix with the variances of the given one.
 
     A column with variance 0 has covariances 0. Positive semidefinite matrices stay as they are.
     """
@@ -62,8 +64,9 @@ def repair_matrix(matrix: Array, how: str) -> Array:
     return np.asarray(result)
 
 
+# claim:matrix-correlation
 def correlations(matrix: Array, how: str) -> Array:
-    """claim:matrix-correlation. The correlation matrix of covariances: 1 on the diagonal, 0 next to a variance of 0."""
+    """The correlation matrix of covariances: 1 on the diagonal, 0 next to a variance of 0."""
     bounded = within_variances(matrix)
     return _mend(_over(bounded, np.sqrt(np.diagonal(bounded, axis1=-2, axis2=-1))), how)
 
@@ -110,8 +113,9 @@ def _unit_diagonal(matrices: Array) -> Array:
     return np.asarray(scaled)
 
 
+# claim:matrix-nearest
 def nearest_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
-    """claim:matrix-nearest. The nearest correlation matrix, by alternating projections with Dykstra's correction."""
+    """The nearest correlation matrix, by alternating projections with Dykstra's correction."""
     current = _square(matrix)
     # Few columns need few projections, and a record may have many such matrices.
     steps = min(60 + 2 * len(current), _MOST_PROJECTIONS, _MOST_WORK // current.size)
@@ -131,8 +135,9 @@ def nearest_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
     return current
 
 
+# claim:matrix-newton
 def newton_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
-    """claim:matrix-newton. The nearest correlation matrix, by a semismooth Newton method.
+    """The nearest correlation matrix, by a semismooth Newton method.
 
     It is the positive part X of A + diag(y), with y such that X has a unit diagonal: the minimum of the convex function
     θ(y) = ½‖(A + diag y)₊‖² - Σy, whose gradient is diag(X) - 1.

@@ -17,8 +17,9 @@ from inbounds._check import Array
 from inbounds.grid.geometric import Integers
 
 
+# claim:simplex-rescale
 def rescale(shares: Array) -> Array:
-    """claim:simplex-rescale. Shares divided by their sum; equal shares if all are 0 (without drawing again).
+    """Shares divided by their sum; equal shares if all are 0 (without drawing again).
 
     >>> rescale(np.array([0.3, -0.1, 0.3])).tolist()
     [0.5, 0.0, 0.5]
@@ -28,8 +29,9 @@ def rescale(shares: Array) -> Array:
     return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / positive.shape[-1])
 
 
+# claim:simplex-all-but-one
 def all_but_one(shares: Array, derived: int) -> Array:
-    """claim:simplex-all-but-one. The share ``derived`` is 1 minus the others.
+    """The share ``derived`` is 1 minus the others.
 
     The others are clipped to [0, 1]. If their sum exceeds 1, ``derived`` is 0 and they are divided by their sum.
     """
@@ -44,8 +46,9 @@ def all_but_one(shares: Array, derived: int) -> Array:
     return result
 
 
+# claim:simplex-project
 def project(shares: Array, total: float = 1.0) -> Array:
-    """claim:simplex-project. The nearest vector with no negative element and the given sum (Held et al. 1974).
+    """The nearest vector with no negative element and the given sum (Held et al. 1974).
 
     This is max(x - θ, 0) with the θ that gives the right sum, which is found from the sorted elements.
 
@@ -65,8 +68,9 @@ def project(shares: Array, total: float = 1.0) -> Array:
     return np.asarray(result * (total / result.sum(axis=-1, keepdims=True)))
 
 
+# claim:simplex-whole
 def whole(counts: Array, total: int) -> Array:
-    """claim:simplex-whole. The nearest vector of whole numbers ≥ 0 with the given sum.
+    """The nearest vector of whole numbers ≥ 0 with the given sum.
 
     It is the projection, rounded down, with one more for the largest remainders until the sum is right. Whole counts
     all have the same remainder: then everything is computed in integers, so that it is the same on every machine, and
@@ -129,8 +133,9 @@ def _choose_alike(x: Integers, falling: Integers, threshold: Integers, lacking: 
     return np.asarray(mask | (equal & spread), dtype=np.int64)
 
 
+# claim:simplex-likeliest
 def likeliest(counts: Array, total: int) -> Array:
-    """claim:simplex-likeliest. The likeliest whole numbers ≥ 0 with the given sum under noise ∝ e^(-Σ|z|/T).
+    """The likeliest whole numbers ≥ 0 with the given sum under noise ∝ e^(-Σ|z|/T).
 
     Negative counts become 0, and what they lacked is taken from the smallest of the others. All choices are equally
     likely under the noise, and small counts may be noise alone. Among equal counts the outermost come first. Everything
@@ -156,8 +161,9 @@ def likeliest(counts: Array, total: int) -> Array:
     return np.asarray(result.reshape(rows.shape), dtype=np.float64)
 
 
+# claim:simplex-round-sums
 def round_sums(counts: Array, total: int) -> Array:
-    """claim:simplex-round-sums. Whole numbers ≥ 0 whose sums over ranges from the first on are those of ``counts``,
+    """Whole numbers ≥ 0 whose sums over ranges from the first on are those of ``counts``,
     rounded, so that the sum over any range is off by less than one; all of them add up to ``total``.
 
     >>> round_sums(np.array([0.4, 0.4, 0.4, 1.8]), 3).tolist()

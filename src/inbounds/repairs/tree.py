@@ -78,9 +78,10 @@ def count_nodes(groups: Groups) -> int:
     raise ValueError(f"groups must not be nested more than {DEEPEST} deep")
 
 
+# claim:tree-partition
 @lru_cache(maxsize=64)
 def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
-    """claim:tree-partition. The tree of nested groups. They must contain every leaf exactly once.
+    """The tree of nested groups. They must contain every leaf exactly once.
 
     >>> grow((("a", "b"), "c"), ("a", "b", "c")).depth
     2
@@ -141,8 +142,9 @@ def two_levels(leaves: Sequence[str]) -> Groups:
     return tuple(tuple(leaves[a:b]) for a, b in pairwise(len(leaves) * i // groups for i in range(groups + 1)))
 
 
+# claim:tree-shares
 def share_levels(groups: int, members: int) -> tuple[Fraction, Fraction]:
-    """claim:tree-shares. Shares of ε for groups and for members, in hundredths, that are best for sums over ranges.
+    """Shares of ε for groups and for members, in hundredths, that are best for sums over ranges.
 
     They have the least mean variance over all ranges of neighbours, in a tree of ``groups`` groups with as many
     ``members`` each, whose total is known. Noise has variances v₁ ∝ 1/s² and v₂ ∝ 1/(1-s)². A group that is estimated
@@ -174,6 +176,7 @@ def _sum_over_ranges(groups: int, members: int) -> tuple[Fraction, Fraction]:
     return lengths - Fraction(squares, b), (squares - Fraction(squared, groups)) / b**2
 
 
+# claim:tree-consistent
 def consistent(
     tree: Tree,
     noisy: Array,
@@ -183,7 +186,7 @@ def consistent(
     variances: Sequence[float] = (),
     repair: bool = True,
 ) -> Array:
-    """claim:tree-consistent. Counts of all nodes that agree, from noisy ones; the least-squares solution.
+    """Counts of all nodes that agree, from noisy ones; the least-squares solution.
 
     ``variances`` are those of the noise of each level of the tree, from the top; none for equal ones. The result has
     the nodes of the tree along its last axis; `leaves_of` picks the leaves. With ``repair`` negative children are
@@ -262,10 +265,11 @@ def leaves_of(tree: Tree, counts: Array) -> Array:
     return np.asarray(np.asarray(counts)[..., leaf_nodes(tree)])
 
 
+# claim:tree-range
 def range_variance(
     tree: Tree, members: Sequence[int], *, weights: str = "variance", variances: Sequence[float] = ()
 ) -> float:
-    """claim:tree-range. Variance of the sum of some leaves, before negatives are repaired.
+    """Variance of the sum of some leaves, before negatives are repaired.
 
     In units of one node's, or with the ``variances`` of each level.
 

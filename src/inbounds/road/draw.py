@@ -78,17 +78,19 @@ def take(joint: Release, draft: Draft) -> Release:
     return replace(release, notes=release.own_notes())
 
 
+# claim:release-single
 def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = False) -> Fraction:
-    """claim:release-single. Add noise of the certified law to a number, or with ``squared`` to its root."""
+    """Add noise of the certified law to a number, or with ``squared`` to its root."""
     law = certificate.mechanism
     at = _root_index(law, number) if squared else law.locate(number)
     return law.value(law.draw(at, entropy_source()))
 
 
+# claim:release-after
 def draw_after(
     number: Fraction, second: Callable[[Fraction], list[Fraction]], laws: Composition
 ) -> tuple[Fraction, ...]:
-    """claim:release-after. Draw one number, and then one or more, together, that depend on what was drawn.
+    """Draw one number, and then one or more, together, that depend on what was drawn.
 
     The losses of both draws add up: whatever was drawn first, the second has the law that its certificate says.
     """
@@ -107,8 +109,9 @@ def _root_index(law: GridMechanism, square: Fraction) -> int:
     return (isqrt(scaled.numerator // scaled.denominator) + 1) // 2
 
 
+# claim:release-joint
 def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-joint. Add noise of one norm to each of several vectors."""
+    """Add noise of one norm to each of several vectors."""
     law, entropy = certificate.grid, entropy_source()
     noisy = []
     for vector in vectors:
@@ -120,20 +123,23 @@ def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) 
     return tuple(noisy)
 
 
+# claim:release-zero-sum
 def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-zero-sum. Add noise that sums to zero to the counts of a table."""
+    """Add noise that sums to zero to the counts of a table."""
     return _fractions(counts + zero_sum(certificate.grid.scale, counts.size, entropy_source()))
 
 
+# claim:release-counts
 def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-counts. Add independent noise to each count of a table."""
+    """Add independent noise to each count of a table."""
     return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
 
 
+# claim:release-choices
 def draw_choices(
     counts: Integers, nodes: Sequence[Node], certificate: Certificate | Composition, rows: int | None = None
 ) -> tuple[Fraction, ...]:
-    """claim:release-choices. Choose the points of each group, a row of counts: together, or one by one by recursive
+    """Choose the points of each group, a row of counts: together, or one by one by recursive
     halving. ``rows`` is the number of all records where it is public."""
     parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
     spreads, entropy = [part.grid.scale.steps for part in parts], entropy_source()
@@ -147,8 +153,9 @@ def draw_choices(
     return tuple(law.origin + point * law.step for row in counts for point in choose(row))
 
 
+# claim:release-levels
 def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:
-    """claim:release-levels. Add independent noise to each node of a tree, by the law of its depth."""
+    """Add independent noise to each node of a tree, by the law of its depth."""
     noisy = np.zeros_like(counts)
     for law in dict.fromkeys(laws):
         level = [node for node, other in enumerate(laws) if other == law]

@@ -17,6 +17,8 @@ from inbounds import ledger as ledgers
 from inbounds._frames import confine
 from inbounds.errors import EngineError, PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
+from inbounds.ledger.draws import drawing
+from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.terms import Terms, Unit
 from inbounds.record import charges
 from inbounds.record.codec import longest_text
@@ -98,6 +100,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     return release
 
 
+# claim:paid
 def walk(
     drafts: Mapping[str, Draft],
     source: Callable[[], Opened],
@@ -109,7 +112,7 @@ def walk(
     title: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
-    """claim:paid. Release drafts: charge them before the data are read, and store the result before returning it.
+    """Release drafts: charge them before the data are read, and store the result before returning it.
 
     ``source`` opens the table and checks what is public about it. If the same request was charged before, the table is
     not read and the stored result is returned, with ``stored`` set. If the caller handed over a table, a warning says
@@ -123,7 +126,7 @@ def walk(
     request = request_of(drafts, account.dataset)
     if not new and (before := ledgers.find_stored(account, request)) is not None and before.stored is not None:
         return _show_again(before, request, account, title)
-    with ledgers.hold_turn(account, request, tell):
+    with hold_turn(account, request, tell):
         # Another process may have finished it meanwhile.
         receipt = ledgers.find_stored(account, request, new=new)
         if receipt is None or not receipt.is_drawn:
@@ -140,10 +143,11 @@ def walk(
         return _finish(drafts, account, receipt)
 
 
+# claim:drawn-once
 def draw_paid(
     table: Opened, drafts: Mapping[str, Draft], account: Account, receipt: Receipt, tell: Callable[[str], None]
 ) -> Receipt:
-    """claim:drawn-once. Count for a charge, draw, and store what was drawn before anything else is done with it.
+    """Count for a charge, draw, and store what was drawn before anything else is done with it.
 
     Nothing that can be foreseen fails between the beginning of the draw and its end on the disk: the room is there, in
     memory as in the ledger, and signals wait.
@@ -154,7 +158,7 @@ def draw_paid(
         key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
         tables = count_exactly(table, first, key)
     spare = bytearray(_SPARE * draw_length(first) + _LEAST_SPARE)
-    with hold_signals(), ledgers.drawing(account, receipt) as store:
+    with hold_signals(), drawing(account, receipt) as store:
         del spare
         content = write_draws({name: draw(draft, tables[name]) for name, draft in first.items()}, key)
         return store(content)
@@ -369,8 +373,9 @@ def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
         )
 
 
+# claim:open-source
 def open_source(data: Any, drafts: Sequence[Draft]) -> Opened:
-    """claim:open-source. Open the table at a `Place`, or take the caller's table, and check what is public about it.
+    """Open the table at a `Place`, or take the caller's table, and check what is public about it.
 
     Every mistake that can be found without the values of records is raised here: a missing file or column, a column of
     another type, another number of rows than given. This spends nothing: with ``neighbours="substitute"`` the number of

@@ -9,14 +9,15 @@ from typing import Any
 from inbounds._estimates import find_places, write_rounded
 from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.forecast import Forecast, forecast_errors
+from inbounds.forecasts.likely import MOST, find_errors
 from inbounds.forecasts.worth import judge
 from inbounds.plan.plan import Plan
 from inbounds.record.release import Release
+from inbounds.service.budget import parse_epsilon
 
 # Twelve values in a decade, each about a fifth larger than the one before: the E12 series.
 _SERIES = ("1", "1.2", "1.5", "1.8", "2.2", "2.7", "3.3", "3.9", "4.7", "5.6", "6.8", "8.2")
 _SMALLEST, _LARGEST = Decimal("0.05"), Decimal(10)
-_MOST, _LONGEST = 1000, 30
 _POINTS = "percentage points"
 
 
@@ -46,7 +47,7 @@ class Ahead:
             for step in _SERIES
             if _SMALLEST <= Decimal(step).scaleb(power) <= _LARGEST
         }
-        return [f"{step:f}" for step in sorted(steps | {self._own.normalize()})]
+        return [f"{step:f}" for step in sorted(steps | {parse_epsilon(str(self._own), self._own)})]
 
     def at(self, epsilon: str) -> dict[str, Any]:
         """The expected errors of all releases if the plan had this ε.
@@ -65,9 +66,9 @@ class Ahead:
         Raises
         ------
         ValueError
-            If it is not a number greater than zero.
+            If it is not a number, or out of range.
         """
-        exact = _parse(epsilon)
+        exact = parse_epsilon(epsilon, self._own)
         if exact not in self._found:
             with self._lock:
                 if exact not in self._found:
@@ -86,7 +87,9 @@ class Ahead:
             self.at(epsilon)
 
     def least_epsilon(self, name: str, error: float) -> str:
-        """The smallest ε of the grid at which 95% of releases of one item are off by at most ``error``.
+        """The smallest ε of the grid that keeps an error of one item for nine of ten plausible columns.
+
+        For each of these, 95% of releases are off by at most ``error``.
 
         Parameters
         ----------
@@ -122,7 +125,10 @@ class Ahead:
         return grid[high]
 
     def _error(self, name: str, epsilon: str) -> float:
-        return next(float(item["half_width"]) for item in self.at(epsilon)["items"] if item["name"] == name)
+        plan = self._plan.with_epsilon(parse_epsilon(epsilon, self._own))
+        record = plan.drafts()[name].record
+        scale = 100 if _name_unit(record) == _POINTS else 1
+        return scale * find_errors(plan.wanted()[name], record).of_share_exactly(MOST)
 
     def _look(self, exact: Decimal) -> dict[str, Any]:
         plan = self._plan.with_epsilon(exact)
@@ -147,16 +153,6 @@ class Ahead:
                 }
             )
         return {"epsilon": f"{exact:f}", "at": float(exact), "items": items}
-
-
-def _parse(epsilon: str) -> Decimal:
-    try:
-        exact = Decimal(epsilon) if len(epsilon) <= _LONGEST else Decimal("nan")
-    except ArithmeticError:
-        exact = Decimal("nan")
-    if exact.is_nan() or not 0 < exact <= _MOST:
-        raise ValueError(f"epsilon must be a number > 0 and at most {_MOST}")
-    return exact.normalize()
 
 
 def _name_unit(record: Release) -> str:

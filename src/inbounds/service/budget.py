@@ -1,7 +1,7 @@
 """What is spent and left, and what a release would cost."""
 
 import warnings
-from dataclasses import replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -85,19 +85,18 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``fits``, ``cost``, ``left`` before and ``after``, and ``said``, one sentence. Amounts are None without a
-        ledger.
+        ``fits``, ``cost``, ``left`` before and ``after``, and ``said``, one sentence. A plan that was released with
+        this ε costs nothing. Amounts are None without a ledger.
     """
-    cost = _parse(epsilon) if epsilon is not None else Fraction(plan.budget.epsilon)
-    account = plan.account
-    spelled = ledgers.spell_amount(ledgers.Pure(cost).round_up())
+    asked = plan if epsilon is None else plan.with_epsilon(parse_epsilon(epsilon, plan.budget.epsilon))
+    spelled, account = _spell_cost(asked), plan.account
     if account is None:
         sentence = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
         return {"fits": True, "cost": spelled, "left": None, "after": None, "said": sentence}
-    real = request_of(plan.drafts(), account.dataset)
-    imagined = replace(real, digest="imagined", guarantee=ledgers.Pure(cost))
-    left = find_left(account)
+    imagined, left = request_of(asked.drafts(), account.dataset), find_left(account)
     try:
+        if (stored := _find_stored(account, imagined)) is not None:
+            return stored
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ledgers.LookAlike)
             warnings.simplefilter("always", OtherLimit)
@@ -109,14 +108,65 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     return {"fits": True, "cost": spelled, "left": left, "after": after, "said": sentence}
 
 
-def _parse(epsilon: str) -> Fraction:
+def _find_stored(account: ledgers.Account, request: ledgers.Request) -> dict[str, Any] | None:
+    """The answer for a request that was released before; None if it was not, or if its charge has no result."""
     try:
-        cost = Fraction(epsilon) if len(epsilon) <= 30 else Fraction(0)
-    except (ValueError, ZeroDivisionError):
-        cost = Fraction(0)
-    if not 0 < cost <= 1000:
-        raise ValueError("epsilon must be a number > 0 and at most 1000")
-    return cost
+        before = ledgers.find_stored(account, request)
+    except ledgers.Unfinished:
+        return None
+    return None if before is None else _describe_stored(account, before)
+
+
+def _describe_stored(account: ledgers.Account, before: ledgers.Receipt) -> dict[str, Any]:
+    when, left = str(before.entry.body["when"]), find_left(account)
+    sentence = f"This was charged on {when[:10]} and did not finish. To finish it costs nothing."
+    if before.stored is not None:
+        sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
+    return {"fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
+
+
+def _spell_cost(plan: Plan) -> str:
+    return ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up())
+
+
+# The smallest and the largest ε that can be asked about. With a smaller one no noise can be drawn.
+_LEAST, _MOST = Decimal("0.000001"), Decimal(1000)
+_LONGEST, _ALL_DIGITS = 100, Context(prec=100)
+
+
+def parse_epsilon(text: str, own: Decimal) -> Decimal:
+    """Read an ε of a whole plan that somebody asks about.
+
+    Parameters
+    ----------
+    text
+        The ε as it was written.
+    own
+        The ε of the plan, which is never out of range.
+
+    Returns
+    -------
+    Decimal
+        The ε, without zeros at its end.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a decimal number, or the number is out of range.
+
+    Examples
+    --------
+    >>> parse_epsilon("0.50", Decimal(1))
+    Decimal('0.5')
+    """
+    try:
+        exact = Decimal(text) if len(text) <= _LONGEST else Decimal("nan")
+    except ArithmeticError:
+        exact = Decimal("nan")
+    # Its size is checked first: arithmetic with an exponent of millions takes all of the memory.
+    if not (exact.is_finite() and (_LEAST <= exact <= _MOST or exact == own)):
+        raise ValueError(f"epsilon must be a decimal number from {_LEAST:f} to {_MOST}, such as 0.5")
+    return exact.normalize(_ALL_DIGITS)
 
 
 def find_left(account: ledgers.Account) -> str:
@@ -149,10 +199,7 @@ def offer_release(plan: Plan) -> dict[str, Any]:
             imagined = imagine_charge(plan)
             return {"kind": "unfinished", **imagined, "said": f"{_UNFINISHED} {imagined['said']}"}
         except ledgers.LedgerError as error:
-            cost, left = (
-                ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up()),
-                find_left(account),
-            )
+            cost, left = _spell_cost(plan), find_left(account)
             return {
                 "kind": "refused",
                 "fits": False,
@@ -162,11 +209,6 @@ def offer_release(plan: Plan) -> dict[str, Any]:
                 "said": visible(str(error)),
             }
         if before is not None:
-            when, left = str(before.entry.body["when"]), find_left(account)
-            kind, sentence = "paid", f"This was charged on {when[:10]} and did not finish. To finish it costs nothing."
-            if before.stored is not None:
-                kind = "stored"
-                sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
-            return {"kind": kind, "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
+            return {"kind": "paid" if before.stored is None else "stored", **_describe_stored(account, before)}
     imagined = imagine_charge(plan)
     return {"kind": "new" if imagined["fits"] else "refused", **imagined}

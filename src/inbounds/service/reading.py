@@ -107,7 +107,10 @@ def to_plain(value: Any) -> Any:
         return number if value.is_finite() and Decimal(repr(number)) == value else str(value)
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+    if isinstance(value, int) and abs(value) > 2**53:
+        # Python does not write numbers of thousands of digits in decimals.
+        return str(value) if abs(value) < 10**1000 else hex(value)
+    return value
 
 
 def _promise(plan: Plan) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def _find_joint_move(shares: tuple[Fraction, ...], terms: Terms, *, grouped: boo
     return 1 - min(gaps), 2 if terms.neighbours == "substitute" else 1
 
 
+# claim:together-sensitivity
 def law_together(
     statistic: Statistic,
     terms: Terms,
@@ -47,7 +48,7 @@ def law_together(
 ) -> Certificate:
     """The law of points that are drawn together.
 
-    claim:together-sensitivity. The score is half of the sum over gaps of |records in it - p n|, where p is its share. A
+    The score is half of the sum over gaps of |records in it - p n|, where p is its share. A
     substituted record moves the ranks of the places between its two places by one. These are next to each other, so two
     gaps change by one, and the score by at most 1. A record that is added or removed changes its own gap by 1 - p and
     all others by their p, half of which is 1 - p together. A record that enters or leaves a selection moves the score
@@ -59,6 +60,7 @@ def law_together(
     return choice_law(statistic.name, terms, grid, move * terms.contributions, draws)
 
 
+# claim:quantile-sensitivity
 def choice_laws(
     statistic: Statistic,
     terms: Terms,
@@ -70,7 +72,7 @@ def choice_laws(
 ) -> Certificate | Composition:
     """The laws of points for some shares, one for each depth of their draws; separate laws around a ``middle`` share.
 
-    claim:quantile-sensitivity. With a share q of the records of a draw, a record that is added or removed moves the
+    With a share q of the records of a draw, a record that is added or removed moves the
     score of every place by at most max(q, 1-q), or by as large a part of that as the draw has of the record. At one
     depth a record is in one draw, or its parts in several draws add up to one; a substituted record leaves one and
     enters another. In the first draw, and without groups, a substituted record stays in the draw, and moves scores by

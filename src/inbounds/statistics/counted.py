@@ -37,12 +37,13 @@ def find_cells(terms: Terms, points: int) -> int:
     return min(max(2, 1 << (informed.bit_length() // 2)), points, _MOST_CELLS)
 
 
+# claim:counts-or-draws
 def is_counted(
     shares: tuple[Fraction, ...], terms: Terms, points: int, law: Certificate | Composition, nodes: Sequence[Node]
 ) -> bool:
     """Whether several quantiles are read from noisy counts, and not drawn by that law. The reason is public.
 
-    claim:counts-or-draws. It is that draws are expected to be further off than the noise of the counts, together with
+    It is that draws are expected to be further off than the noise of the counts, together with
     what is not known within a cell, if the records lie evenly in the middle half of the bounds.
     """
     assert terms.rows is not None
@@ -53,12 +54,13 @@ def is_counted(
     return square < expected_square_of_draws(nodes, spreads, terms.rows, TAKEN)
 
 
+# claim:counted-sensitivity
 def draft_counted(
     statistic: Statistic, terms: Terms, shares: tuple[Fraction, ...], column: Quantised, axes: Sequence[Sequence[str]]
 ) -> Draft:
     """Draft quantiles that are read from noisy counts of cells, of about as many points each, with zero-sum noise.
 
-    claim:counted-sensitivity. A substituted record leaves one cell and enters another, at whatever points.
+    A substituted record leaves one cell and enters another, at whatever points.
     """
     assert terms.rows is not None
     refuse_truncated_points(statistic.name, terms)

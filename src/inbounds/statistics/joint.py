@@ -75,9 +75,10 @@ class _Block:
         return (*singles, *(self.start + size + i * size - i * (i - 1) // 2 + j - i for i, j in pairs))
 
 
+# claim:joint-plan
 @register_drafter
 def draft_group(group: Group) -> list[Draft]:
-    """claim:joint-plan. The drafts of a group's members, which share one draw and its certificate.
+    """The drafts of a group's members, which share one draw and its certificate.
 
     One record moves each number by at most 1 in units of its sensitivity, and the moments of each set of columns by at
     most 1 in their norm, so that the whole vector moves by at most 1 in the largest of these.

@@ -239,8 +239,9 @@ class Sum:
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
+# claim:mean-method
 def find_method(method: MeanMethod | None, terms: Terms, groups: int = 0) -> MeanMethod:
-    """claim:mean-method. The chosen method, or the one that is best for both the mean and its interval.
+    """The chosen method, or the one that is best for both the mean and its interval.
 
     With a public number of records the sum has Laplace noise by both methods. The direct method may have a staircase
     instead, which has less variance for large ε. The second moment is worth that where its own noise (4/ε) is small

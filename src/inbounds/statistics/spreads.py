@@ -302,10 +302,11 @@ def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
     return {"direct": 1, "robust": 3}.get(find_method(method, terms), 2)
 
 
+# claim:spread-method
 def choose_method(
     bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any, rows: int | None = None, contributions: int = 1
 ) -> SpreadMethod | None:
-    """claim:spread-method. The method with the smaller error for a plausible mean. None if none is given.
+    """The method with the smaller error for a plausible mean. None if none is given.
 
     Let m be the mean in half-widths from the middle of the bounds. The noise of a variance from moments has a variance
     of about 3.54 + 47.9 m², in units in which direct noise has 32, or less if it is a staircase. If the number of

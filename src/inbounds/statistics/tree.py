@@ -61,6 +61,7 @@ def _check_shares(level_shares: Any, depth: int) -> Shares:
     return shares
 
 
+# claim:tree-levels
 def draft_tree(
     statistic: Statistic,
     terms: Terms,
@@ -73,7 +74,7 @@ def draft_tree(
 ) -> Draft:
     """Draft counts, or shares ``over`` a public number, from noisy counts of groups that are adjusted until they agree.
 
-    claim:tree-levels. A record is counted once at each depth of the tree, so the loss of a depth is that of a table of
+    A record is counted once at each depth of the tree, so the loss of a depth is that of a table of
     counts, and the losses of all depths add up.
     """
     nested = grow(tree, key.labels)

@@ -150,8 +150,9 @@ class Run:
             return truncated_scale(sensitivity, width[0] if alike else width, self.epsilon / shares)
         return shares * sensitivity / self.epsilon
 
+    # claim:study-joint
     def _joint(self, size: int, rng: np.random.Generator) -> list[Array]:
-        """claim:study-joint. One sup-norm draw for all elements, in units of what one record may move each of them."""
+        """One sup-norm draw for all elements, in units of what one record may move each of them."""
         elements, roots = self.scenario.elements, range(len(self.scenario.matrix))
         draws = noise.supnorm(len(elements), size, rng) / self.epsilon
         noisy = [

@@ -128,8 +128,9 @@ def _generator(key: str, seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64([seed, *np.frombuffer(digest, "<u4").tolist()]))
 
 
+# claim:study-stream
 def simulate(setting: Setting, repetitions: int, seed: int) -> Summary:
-    """claim:study-stream. Summarise all repetitions of one setting, drawn in blocks with generators of their own."""
+    """Summarise all repetitions of one setting, drawn in blocks with generators of their own."""
     starts = range(0, repetitions, BLOCK)
     blocks = [draw_block(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
     columns = [_stack([getattr(draws, name) for draws in blocks]) for name in ("estimates", "lower", "upper")]
@@ -143,6 +144,7 @@ def _stack(parts: Sequence[Array | None]) -> Array | None:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
+# claim:study-reproducible
 def run(
     settings: Sequence[Setting],
     repetitions: int,
@@ -153,7 +155,7 @@ def run(
     finished: Finished | None = None,
     progress: Progress | None = None,
 ) -> list[Summary]:
-    """claim:study-reproducible. Summaries of all settings, in their order.
+    """Summaries of all settings, in their order.
 
     ``known`` has summaries of an earlier run, by `Setting.identity`. ``finished`` is called with each new one as soon
     as it is there, in order, from this thread; ``progress`` with how many of how many are done. An interrupt stops what

@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from inbounds._charts import as_picture
 from inbounds._files import write_atomically
 
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
@@ -78,31 +79,81 @@ def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
 
 
 def of_own(kind: str, table: pl.DataFrame, name: str) -> list[Figure]:
-    """Figures of a study of one's own: for each scenario, calibration, repair and estimator.
+    """Draw the figures of any study: one for each combination of its labels, such as scenario, repair and estimator.
 
     A figure holds at most eight quantities and nine columns of panels; more are spread over several figures.
+
+    Parameters
+    ----------
+    kind
+        ``"covariance"`` draws the mean and the percentiles of each quantity. Any other kind draws bias, RMSE and, where
+        there are intervals, their coverage.
+    table
+        The table of a study, as `inbounds.studies.keep.conduct` returns it. Its settings need the label ``n``.
+    name
+        The beginning of the names of the files.
     """
-    released = table.filter(pl.col("epsilon").is_not_null())
-    keys = ["scenario", "neighbours", "calibration", "repair", "estimator"]
-    if kind == "covariance":
-        keys = ["scenario", "calibration", "epsilon", "repair"]
+    table = _complete(table)
+    released, original = table.filter(pl.col("epsilon").is_not_null()), table.filter(pl.col("epsilon").is_null())
+    if released.is_empty():
+        # No setting has an ε, so that all of them are drawn alike.
+        released, original = original, released
+    keys = [key for key in table.columns[: table.columns.index("quantity")] if key not in _WITHIN]
+    keys += ["epsilon"] * (kind == "covariance")
+    several = [key for key in keys if released[key].n_unique() > 1]
     charts: list[tuple[str, Any]] = []
     for labels in released.select(keys).unique(maintain_order=True).to_dicts():
         part = _where(released, **labels)
-        scale = _SCALES[labels["calibration"]]
+        title = _title(labels, several) or name
         for quantities in _groups(part["quantity"].unique(maintain_order=True).to_list(), len(_SHAPES)):
             if kind == "covariance":
-                title = f"{labels['scenario']}, ε = {_short(labels['epsilon'])}, {scale}"
                 charts.append((title, components(part, title, quantities)))
                 continue
-            title = f"{labels['scenario']}: {labels['repair']}, {labels['estimator']}, {scale}"
-            original = _where(table, scenario=labels["scenario"], mechanism="original")
             mechanisms = part["mechanism"].unique(maintain_order=True).to_list()
             wide = len(mechanisms) * part["epsilon"].n_unique() > _MOST_COLUMNS
             for some in [[mechanism] for mechanism in mechanisms] if wide else [mechanisms]:
                 rows = part.filter(pl.col("mechanism").is_in(some))
-                charts.append((title, shares(rows, original, title, quantities)))
+                charts.append((title, shares(rows, _find_samples(original, labels), title, quantities)))
     return [Figure(f"{name}-{place}", title, chart) for place, (title, chart) in enumerate(charts, start=1)]
+
+
+# Labels that vary within a figure.
+_WITHIN = ("study", "n", "epsilon", "mechanism")
+
+
+def _complete(table: pl.DataFrame) -> pl.DataFrame:
+    """Add the labels that the panels need and the settings of the study may not have."""
+    if "n" not in table.columns or table["n"].null_count():
+        raise ValueError("figures show how measures depend on n: every setting of the study needs a label 'n'")
+    missing: dict[str, Any] = {"scenario": "", "mechanism": "", "epsilon": None}
+    added = [pl.lit(value).alias(label) for label, value in missing.items() if label not in table.columns]
+    return table.select(*added, pl.all()).with_columns(pl.col("scenario", "mechanism").cast(pl.String).fill_null(""))
+
+
+def _title(labels: dict[str, Any], several: Sequence[str]) -> str:
+    """The labels of a figure in words. Neighbours are among them only if the study has several."""
+    words = [_spell(key, labels[key]) for key in ("epsilon", "repair", "estimator", "calibration") if labels.get(key)]
+    usual = ("scenario", "epsilon", "repair", "estimator", "calibration")
+    words += [_spell(key, value) for key, value in labels.items() if key not in usual and key in several]
+    return ": ".join(filter(None, (labels["scenario"], ", ".join(words))))
+
+
+def _spell(key: str, value: Any) -> str:
+    """A label in words, with its name if it is a label of one's own."""
+    if key == "epsilon":
+        return f"ε = {_short(value)}"
+    if key == "calibration":
+        return _SCALES.get(value, f"calibration {value}")
+    return str(value) if key in ("repair", "estimator", "neighbours") else f"{key} = {value}"
+
+
+def _find_samples(original: pl.DataFrame, labels: dict[str, Any]) -> pl.DataFrame:
+    """The measures of the samples themselves: of the same scenario and, where samples have them, the same labels."""
+    found = _where(original, scenario=labels["scenario"])
+    for key, value in labels.items():
+        same = _where(found, **{key: value})
+        found = found if same.is_empty() else same
+    return found
 
 
 def _groups(items: list[str], size: int) -> list[list[str]]:
@@ -111,8 +162,8 @@ def _groups(items: list[str], size: int) -> list[list[str]]:
     return [items[len(items) * i // count : len(items) * (i + 1) // count] for i in range(count)]
 
 
-def _short(number: float) -> str:
-    return f"{number:.12g}"
+def _short(number: Any) -> str:
+    return f"{number:.12g}" if isinstance(number, float) else str(number)
 
 
 def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantities: Sequence[str]) -> Any:
@@ -129,12 +180,14 @@ def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantitie
     shape = alt.Shape("quantity:N", title=None, scale=marks_of, legend=_legend("circle"))
     colour, dash = _style(["original", "released"], [_VERMILION, _BLUE], [[4, 3], [1, 0]])
     lines: list[Any] = []
-    for measure, name in _MEASURES.items():
+    found = {row["measure"] for row in rows if row["series"] == "released"}
+    measures = [measure for measure in _MEASURES if measure in found]
+    for measure in measures:
         # One data object for all layers of a row of panels.
         data = alt.InlineData(values=[row for row in rows if row["measure"] == measure])
         base = alt.Chart(data).encode(
-            x=sizes(last=measure == "coverage"),
-            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=measure == "rmse"), axis=_ALIGNED),
+            x=sizes(last=measure == measures[-1]),
+            y=alt.Y("value:Q", title=_MEASURES[measure], scale=alt.Scale(zero=measure == "rmse"), axis=_ALIGNED),
             color=colour,
             detail="quantity:N",
         )
@@ -145,7 +198,7 @@ def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantitie
         if measure != "rmse":
             level = 0.0 if measure == "bias" else 0.95
             marks.insert(0, alt.Chart(data).mark_rule(color="#999").encode(y=alt.datum(level)))
-        lines.append(_panels(alt.layer(*marks), list(columns), header=measure == "bias"))
+        lines.append(_panels(alt.layer(*marks), list(columns), header=measure == measures[0]))
     return _finish(alt.vconcat(*lines, spacing=4), title)
 
 
@@ -155,8 +208,8 @@ def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> An
     several = table["scenario"].n_unique() > 1
     rows = []
     for row in wide.to_dicts():
-        mechanism = _NAMES[row["mechanism"]]
-        column = f"{row['scenario']}, {mechanism}" if several else mechanism
+        mechanism = _NAMES.get(row["mechanism"], row["mechanism"])
+        column = ", ".join(filter(None, (row["scenario"] if several else "", mechanism))) or "released"
         rows.append({key.replace(".", "_"): value for key, value in row.items()} | {"column": column})
     columns = list(dict.fromkeys(row["column"] for row in rows))
     sizes, alone = _over_sizes(table), table["n"].n_unique() == 1
@@ -246,21 +299,28 @@ _STYLES = [_VERMILION, _ORANGE, _BLUE, _GREEN, _PURPLE], [[2, 2], [6, 3], [1, 0]
 
 
 def _where(table: pl.DataFrame, **labels: Any) -> pl.DataFrame:
-    return table.filter(*(pl.col(name) == value for name, value in labels.items()))
+    return table.filter(*(pl.col(name).eq_missing(value) for name, value in labels.items()))
 
 
 def _columns(released: pl.DataFrame) -> dict[str, tuple[str, float]]:
     """Titles of panels: mechanisms side by side for each ε."""
     pairs = released.select("mechanism", "epsilon").unique(maintain_order=True).rows()
     mechanisms = list(dict.fromkeys(mechanism for mechanism, _ in pairs))
-    panels = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1]))
-    return {f"{_NAMES[mechanism]}, ε = {_short(epsilon)}": (mechanism, epsilon) for mechanism, epsilon in panels}
+    panels = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1] is not None, pair[1]))
+    return {_head(mechanism, epsilon): (mechanism, epsilon) for mechanism, epsilon in panels}
+
+
+def _head(mechanism: str, epsilon: float | None) -> str:
+    """The title of a panel. A study of one's own may name no mechanism and no ε."""
+    words = _NAMES.get(mechanism, mechanism), "" if epsilon is None else f"ε = {_short(epsilon)}"
+    return ", ".join(filter(None, words)) or "released"
 
 
 def _over_sizes(table: pl.DataFrame) -> Any:
     """The axis of n: logarithmic where sizes are far apart."""
     sizes = table["n"].unique().to_list()
-    scale = alt.Scale(type="log", nice=False) if max(sizes) > 20 * min(sizes) else alt.Scale(zero=False)
+    apart = max(sizes) > 20 * min(sizes) > 0
+    scale = alt.Scale(type="log", nice=False) if apart else alt.Scale(zero=False)
 
     def axis(*, last: bool) -> alt.X:
         ticks = alt.Axis(tickCount=4, labelOverlap="greedy", labelSeparation=4)
@@ -311,6 +371,7 @@ def _panels(chart: Any, columns: Sequence[str], *, header: bool, width: int = 11
     )
 
 
+@as_picture
 def _finish(chart: Any, title: str | list[str]) -> Any:
     heading: Any = {"text": title} if isinstance(title, str) else {"text": title[0], "subtitle": title[1:]}
     return (

@@ -183,8 +183,9 @@ _REMEDIES = {
 }
 
 
+# claim:study-file
 def load(path: Path, *, undefined: str | None = None) -> StudyFile:
-    """claim:study-file. Read and check a study file.
+    """Read and check a study file.
 
     Parameters
     ----------

@@ -105,6 +105,7 @@ def _summary(entry: Any) -> Summary | None:
     return summary if len(summary) == len(MEASURES) else None
 
 
+# claim:study-resumed
 def conduct(
     name: str,
     settings: Sequence[Setting],
@@ -117,7 +118,7 @@ def conduct(
     resumed: Callable[[str], None] | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> "polars.DataFrame":
-    """claim:study-resumed. Run a study; with a folder, resume an interrupted run and leave NAME.csv and NAME.parquet.
+    """Run a study; with a folder, resume an interrupted run and leave NAME.csv and NAME.parquet.
 
     NAME.json says how they were made, with what ``how`` adds; if it says the same already, nothing is simulated.
     ``resumed`` is called with what was taken over from an earlier run, in words, if anything was.

@@ -39,8 +39,9 @@ _ROUNDING = 1e-12
 Summary: TypeAlias = tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
 
+# claim:study-measures
 def summarise(estimates: Array, lower: Array | None, upper: Array | None, truths: Array, limits: Array) -> Summary:
-    """claim:study-measures. All measures of repetitions × quantities."""
+    """All measures of repetitions × quantities."""
     # Sums run along memory.
     by_quantity = np.ascontiguousarray(estimates.T)
     count = by_quantity.shape[1]

@@ -13,8 +13,9 @@ from inbounds._check import Array
 MECHANISMS = ("truncated", "bit", "unbounded", "joint")
 
 
+# claim:study-noise
 def draw_bounded(mechanism: str, at: Array, scale: Any, lower: Any, upper: Any, rng: np.random.Generator) -> Array:
-    """claim:study-noise. Laplace noise around ``at``: clamped, renormalised to the bounds, or as it falls.
+    """Laplace noise around ``at``: clamped, renormalised to the bounds, or as it falls.
 
     Values outside the bounds are allowed: truncation then has the law of the nearest bound (memorylessness).
     """
@@ -43,8 +44,9 @@ def draw_whole(scale: float, shape: Any, rng: np.random.Generator) -> Array:
     return np.asarray(rng.geometric(stop, shape) - rng.geometric(stop, shape), float)
 
 
+# claim:study-zero-sum
 def zero_sum(scale: float, cells: int, size: int, rng: np.random.Generator) -> Array:
-    """claim:study-zero-sum. Integer vectors with P(z) ∝ e^(-‖z‖₁/scale) that add up to zero.
+    """Integer vectors with P(z) ∝ e^(-‖z‖₁/scale) that add up to zero.
 
     All elements but one are drawn, the last makes the sum zero; the vector is kept with probability e^(-|last|/scale).
     """
@@ -59,8 +61,9 @@ def zero_sum(scale: float, cells: int, size: int, rng: np.random.Generator) -> A
     return np.concatenate(draws)
 
 
+# claim:study-whole
 def draw_whole_bounded(mechanism: str, counts: Array, scale: float, most: int, rng: np.random.Generator) -> Array:
-    """claim:study-whole. Noisy counts in 0..most: clamped, or renormalised to them."""
+    """Noisy counts in 0..most: clamped, or renormalised to them."""
     if mechanism != "truncated":
         noisy = counts + draw_whole(scale, np.shape(counts), rng)
         return np.clip(noisy, 0, most) if mechanism == "bit" else noisy

@@ -39,8 +39,9 @@ def _least(n: int, epsilon: float, moves: int) -> float:
     return float(mechanism.noise.scale)
 
 
+# claim:study-truncated-scale
 def truncated_scale(sensitivity: float, width: Array | float, epsilon: float) -> Array:
-    """claim:study-truncated-scale. The least scales of truncated Laplace noise, for many widths W of bounds at once.
+    """The least scales of truncated Laplace noise, for many widths W of bounds at once.
 
     With d = min(δ, W) the loss at u = 1/λ is du + log[(P1(du) + P1((W-d)u))/P1(Wu)], P1(t) = 1 - e^-t. It rises with u
     and lies between du and 2du; 60 bisections end on the private side. For W = 0 there is nothing to protect.

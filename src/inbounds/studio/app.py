@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from inbounds import __version__, service
+from inbounds._check import LARGEST
 from inbounds._text import visible
 from inbounds.errors import InboundsError
 from inbounds.studio.desk import Conflict, Desk
@@ -49,10 +50,12 @@ class Body:
         return None if self._content.get(key) in (None, "") else self.text(key)
 
     def number(self, key: str) -> float:
-        """A number that must be given."""
+        """A number that must be given, of a size that can be computed with."""
         value = self._content.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError(f"{key} must be a number")
+        if not abs(value) <= LARGEST:
+            raise ValueError(f"{key} must be a number below {LARGEST:g} in size")
         return value
 
     def flag(self, key: str) -> bool:
@@ -285,13 +288,20 @@ def _attach(name: str) -> dict[str, str]:
     return {"content-disposition": f"attachment; filename*=utf-8''{quote(name)}"}
 
 
+def _parse(raw: bytes) -> Body:
+    try:
+        return Body(json.loads(raw) if raw else {})
+    except (ValueError, RecursionError):
+        # Among them are whole numbers of more digits than Python reads.
+        raise ValueError("the request is not JSON") from None
+
+
 def _answer(action: Callable[[Body], Any]) -> Callable[[Request], Any]:
     """An endpoint: its body is JSON, its work runs beside the server's loop, and its errors are one line."""
 
     async def endpoint(request: Request) -> Response:
         try:
-            raw = await request.body()
-            body = Body(json.loads(raw) if raw else {})
+            body = _parse(await request.body())
             return JSONResponse(await run_in_threadpool(action, body))
         except Exception as error:
             return _explain(error)
@@ -315,8 +325,6 @@ def _explain(error: Exception) -> Response:
         return JSONResponse({"error": visible(str(error))}, 409)
     if isinstance(error, ClientDisconnect):
         return JSONResponse({"error": "the request was too long, or was broken off"}, 413)
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
-        return JSONResponse({"error": "the request is not JSON"}, 400)
     if isinstance(error, OSError):
         return JSONResponse({"error": visible(f"a file cannot be used: {error.strerror or 'it failed'}")}, 400)
     if isinstance(error, ValueError | TypeError | ImportError):

@@ -11,16 +11,17 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import Quantised, Steps
 
 
+# claim:statistic-centred-squares, claim:statistic-fourth-powers
 @dataclass(frozen=True, slots=True)
 class CentredSquares:
     """The two numbers of a variance around a noisy centre, which one record moves by at most 1 each.
 
-    claim:statistic-centred-squares. With u = (x - middle)/(W/2) in [-1, 1] and n records, n public, the first is Σu/2.
+    With u = (x - middle)/(W/2) in [-1, 1] and n records, n public, the first is Σu/2.
     It is drawn first, and gives a public centre c: what was drawn, times 2/n, within [-1, 1]. The second is
     Σ((u - c)/(1 + |c|))². Each of its terms is between 0 and 1, so that a substituted record moves it by at most 1,
     whatever c is; and a hair more where squares were rounded, since their coefficient is at most 1.
 
-    claim:statistic-fourth-powers. With ``fourth`` the records of each step of the column are counted. Then t are the
+    With ``fourth`` the records of each step of the column are counted. Then t are the
     terms of the second number, w = 2t - 1 is in [-1, 1], and two numbers are drawn together: Σw/2 and Σ(2w² - 1)/8. One
     record moves them by at most 1 in |s| + |q|, as it does a mean and its square (`moment_rows`).
     """

@@ -79,8 +79,9 @@ def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Coordinate:
     )
 
 
+# claim:statistic-mean
 def mean(column: Quantised, unit: Unit, rows: int) -> Coordinate:
-    """claim:statistic-mean. Mean of n records, n public: moves by at most W/n."""
+    """Mean of n records, n public: moves by at most W/n."""
     bounds, step = column.column, column.step
 
     def formula(cells: Cells) -> Fraction:
@@ -90,8 +91,9 @@ def mean(column: Quantised, unit: Unit, rows: int) -> Coordinate:
     return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * bounds.width / rows, formula)
 
 
+# claim:statistic-centred
 def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Coordinate:
-    """claim:statistic-centred. c + Σ(x - c)/N with c the middle of the bounds and N a public number.
+    """c + Σ(x - c)/N with c the middle of the bounds and N a public number.
 
     It is the mean for a table of N records. A record that is added or removed moves it by at most W/(2N), half of what
     it does to a sum over N, and a table of another size is off by (n/N - 1)(mean - c).
@@ -106,8 +108,9 @@ def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Coordinate:
     return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * move, formula)
 
 
+# claim:statistic-sum
 def total(column: Quantised, unit: Unit, rows: int | None) -> Coordinate:
-    """claim:statistic-sum. Sum: moves by W if a record is replaced, by max(|lower|, |upper|) if one comes or goes.
+    """Sum: moves by W if a record is replaced, by max(|lower|, |upper|) if one comes or goes.
 
     In a selection of secret size it moves by the larger of the two. If n is public, its bounds are n times those of the
     column; otherwise a sum of numbers of one sign is bounded by zero.
@@ -126,8 +129,9 @@ def total(column: Quantised, unit: Unit, rows: int | None) -> Coordinate:
     return Coordinate("sum", lower, upper, unit.contributions * move, formula)
 
 
+# claim:statistic-covariance
 def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coordinate]:
-    """claim:statistic-covariance. Sample variances and covariances of all pairs, row by row from the diagonal.
+    """Sample variances and covariances of all pairs, row by row from the diagonal.
 
     Each moves by at most W_x W_y / n. Variances lie in [0, W² ⌊n²/4⌋/(n(n-1))], covariances within ± the like.
     """
@@ -154,8 +158,9 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coo
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
 
+# claim:statistic-root
 def standard_deviation(variance: Coordinate) -> Coordinate:
-    """claim:statistic-root. The root of a variance: moves by at most the root of what the variance moves by.
+    """The root of a variance: moves by at most the root of what the variance moves by.
 
     √a - √b ≤ √(a - b). Bounds and sensitivity are irrational: the first is rounded down and the second up, by less than
     2^-60 of itself. The formula stays that of the variance; its root is taken on the grid (`root`).
@@ -170,10 +175,11 @@ def standard_deviation(variance: Coordinate) -> Coordinate:
     )
 
 
+# claim:statistic-pooled
 def pooled(
     columns: Sequence[Quantised], unit: Unit, rows: int, cells: int, *, sizes: Sequence[int] | None = None
 ) -> list[Coordinate]:
-    """claim:statistic-pooled. Variances and covariances within cells, pooled: Σ_j scatter_j / (n - J), all pairs.
+    """Variances and covariances within cells, pooled: Σ_j scatter_j / (n - J), all pairs.
 
     Cells of one record or none have no scatter. Without ``sizes`` they are secret and a record may change its cell: a
     variance moves by at most W²/(n-J), a covariance by twice W_x W_y/(n-J), since it can fall in one cell and rise in
@@ -206,8 +212,9 @@ def pooled(
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
 
+# claim:statistic-kendall
 def kendall(shape: tuple[int, int], unit: Unit, rows: int) -> Coordinate:
-    """claim:statistic-kendall. Kendall's tau-a of two columns in ordered cells: Σ sgn(x - x') sgn(y - y') / (n(n-1)/2).
+    """Kendall's tau-a of two columns in ordered cells: Σ sgn(x - x') sgn(y - y') / (n(n-1)/2).
 
     The sum S is over all pairs of records, and a pair that is tied in one of the columns adds nothing. A substituted
     record is in n - 1 pairs, each of which adds -1, 0 or 1: S moves by at most 2(n-1), and tau by 4/n. With k records
@@ -236,11 +243,12 @@ def _pairs_above(table: npt.NDArray[np.int64]) -> int:
     return int((table[:-1, :-1] * later[1:, 1:]).sum())
 
 
+# claim:statistic-moments
 @dataclass(frozen=True, slots=True)
 class MomentSums:
     """Sums of a cell that one record moves by at most 1 each.
 
-    claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
+    With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
     asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small, and no
     size needs to be public. If it is, and a record is substituted (not ``counted``), there is no count among them, and
     the others are in halves. They also are if a record is substituted and only some are ``selected``. Beside a mean

@@ -38,6 +38,7 @@ class Prepared:
     text: str = "bytes"
 
 
+# claim:collation
 def prepare(
     frame: "Frame",
     text: Sequence[str],
@@ -45,7 +46,7 @@ def prepare(
     instants: Sequence[str] = (),
     grouped: Sequence[str] = (),
 ) -> Prepared:
-    """claim:collation. The frame with these columns of text, numbers and times with a zone made comparable.
+    """The frame with these columns of text, numbers and times with a zone made comparable.
 
     Columns of text in ``grouped`` are only grouped by. In DuckDB they become bytes, which are written in digits for the
     few groups (`write_groups`) and not for every record.
@@ -61,8 +62,9 @@ def prepare(
     return Prepared(frame, "collated" if engine.is_sqlframe() else "bytes")
 
 
+# claim:collation
 def write_ids(prepared: Prepared, name: str) -> "Frame":
-    """claim:collation. The frame with ids of text that are compared by their bytes, whatever the engine calls equal."""
+    """The frame with ids of text that are compared by their bytes, whatever the engine calls equal."""
     if prepared.text != "collated":
         return prepared.frame
     native = prepared.frame.to_native()
@@ -72,6 +74,14 @@ def write_ids(prepared: Prepared, name: str) -> "Frame":
 
     column = name.replace("`", "``")
     return _native(native.withColumn(name, functions.expr(f"hex(`{column}`)")))
+
+
+def read_decimals(frame: "Frame", name: str, new_name: str) -> "Frame":
+    """PostgreSQL: the frame with a column of decimals as doubles, none of which overflow; elsewhere as it is."""
+    native: Any = frame.to_native()
+    if not frame.implementation.is_ibis() or native.get_backend().name != "postgres":
+        return frame
+    return _native(native.mutate(**{new_name: _moderate(native[name])}))
 
 
 def _native(native: Any) -> "Frame":
@@ -89,8 +99,9 @@ def tells_instants(frame: "Frame") -> bool:
     return not engine.is_sqlframe()
 
 
+# claim:zones
 def _to_utc(frame: "Frame", names: Sequence[str]) -> "Frame":
-    """claim:zones. The frame with seconds since 1970 in UTC in place of instants."""
+    """The frame with seconds since 1970 in UTC in place of instants."""
     import narwhals as nw
 
     engine = frame.implementation

@@ -34,8 +34,9 @@ def _as_number(condition: "nw.Expr") -> "nw.Expr":
     return nw.when(condition.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(number)
 
 
+# claim:records
 def integers(value: "nw.Expr", quantised: Quantised, *, flat: bool) -> "nw.Expr":
-    """claim:records. Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
+    """Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
 
     Clipping comes last, before the floor: whatever arithmetic does to 1e300 or infinity, the result is in range.
 

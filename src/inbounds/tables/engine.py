@@ -57,10 +57,11 @@ def count_rows(frame: Frame) -> int:
     return int(collect(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
 
 
+# claim:tally
 def tally(
     frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS, keeping: persons.Keeping | None = None
 ) -> list[Cells]:
-    """claim:tally. Exact counts and sums for a whole set of requests, in one pass over the table.
+    """Exact counts and sums for a whole set of requests, in one pass over the table.
 
     ``most`` is a public limit on the rows; a table with more is refused. Cells without records are left out. With
     ``keeping`` only some rows of each person are counted, the same for all requests.

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# claim:excel
 def scan(
     text: str, columns: Sequence[Column] | None, *, written: Format = PLAIN, secret: bool = False
 ) -> "pl.DataFrame":
-    """claim:excel. The records of a sheet, in the types that ``columns`` ask for.
+    """The records of a sheet, in the types that ``columns`` ask for.
 
     With None for the columns only their names are given, and no record. ``secret`` keeps the name of the file out of
     messages. Raises `DataError` for a file that is no Excel file, a sheet that is not there, or a cell beyond the last

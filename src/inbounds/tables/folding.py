@@ -49,8 +49,9 @@ class Folded:
     made: "nw.Expr"
 
 
+# claim:folded
 def fold_records(frame: Frame, requests: Sequence[Request], persons: Persons) -> Frame:
-    """claim:folded. One record for each person, with the columns that requests read.
+    """One record for each person, with the columns that requests read.
 
     The record of a person follows from the rows of that person alone.
     """

@@ -13,8 +13,9 @@ _SPACES = " \t"
 _NO_NUMBER = "?"
 
 
+# claim:numerals
 def to_point(text: "pl.Expr", written: Format) -> "pl.Expr":
-    """claim:numerals. Numbers with a point for their decimals, made from numbers as ``written`` has them.
+    """Numbers with a point for their decimals, made from numbers as ``written`` has them.
 
     ``1.234,5`` is 1234.5 with ``decimal=","`` and ``thousands="."``. Groups have three digits, the first of them one to
     three, and end before the decimals: ``1.23,4`` and ``1,5.000`` are no numbers. Neither is a text with a point if the

@@ -197,8 +197,9 @@ def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     return quantised
 
 
+# claim:quantisation
 def resolution(rows: int, epsilon: Fraction, *, root: bool = False) -> int:
-    """claim:quantisation. Steps between the bounds that make rounding the records harmless: at least 52 n ε.
+    """Steps between the bounds that make rounding the records harmless: at least 52 n ε.
 
     Rounding moves a mean by at most W/(2M), a variance or covariance by at most W²/M (half of it from the records and
     half from products, see `engine`). With M ≥ 52 n ε that is at most λ/52, where λ = W/(nε) or W²/(nε) is the scale of

@@ -27,8 +27,9 @@ class Group:
     empty: frozenset[str] = frozenset()
 
 
+# claim:parquet-types
 def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
-    """claim:parquet-types. The files at a place in groups that can be read at once; one if all types agree.
+    """The files at a place in groups that can be read at once; one if all types agree.
 
     Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
     text in another, or that only some files have. If no file has a type, the rule of the column gives it. Which files

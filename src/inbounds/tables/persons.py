@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import floor, zero_one
-from inbounds.tables.dialects import hold
+from inbounds.tables.dialects import hold, read_decimals
 from inbounds.tables.digits import BITS, PARTS, add_digits
 from inbounds.tables.expressions.dates import seconds_of
 from inbounds.tables.schema import MISSING, OTHER, Column, Condition, Edges, Levels, Operand, Steps
@@ -134,8 +134,9 @@ def number_levels(key: Levels, value: "nw.Expr", write: Any) -> "nw.Expr":
     return nw.when(value.is_null()).then(nw.lit(float(missing))).otherwise(level_number)
 
 
+# claim:kept
 def keep(frame: "Frame", keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> "Frame":
-    """claim:kept. The rows that are kept of each person, by their integers, `ID` and `AT`.
+    """The rows that are kept of each person, by their integers, `ID` and `AT`.
 
     Of each person at most ``keeping.rows`` rows in each of at most so many groups as the rule says, or in all. What is
     kept of a person is a function of that person's rows and the key.
@@ -214,6 +215,9 @@ def read_ids(frame: Any, keeping: Keeping, parts: int = PARTS) -> tuple[Any, lis
     if dtype == nw.String:
         frame = add_digits(frame, ID, _DIGIT, written=keeping.written, parts=parts)
         return frame, [Integer(f"{_DIGIT}{i}", 0, (1 << BITS) - 1) for i in range(PARTS)]
+    if isinstance(dtype, nw.Decimal):
+        frame = read_decimals(frame, ID, f"{_DIGIT}0")
+        value = nw.col(f"{_DIGIT}0" if f"{_DIGIT}0" in frame.collect_schema().names() else ID)
     if isinstance(dtype, nw.Date | nw.Datetime):
         value = seconds_of(value, date=not isinstance(dtype, nw.Datetime))
     value = zero_one(value.fill_null(False)) if dtype == nw.Boolean else value.cast(nw.Float64)

@@ -39,6 +39,7 @@ _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
+# claim:located
 def open_place(
     source: Any,
     columns: Sequence[Column] | None,
@@ -47,7 +48,7 @@ def open_place(
     engine: str | None = None,
     written: Format = PLAIN,
 ) -> Any:
-    """claim:located. The table at a place, as a lazy frame of the engine that reads it.
+    """The table at a place, as a lazy frame of the engine that reads it.
 
     With None for the columns, only their names and types are read, and no record of a CSV file.
     Errors name the file or the variable, never what a URL holds.
@@ -97,6 +98,17 @@ def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irre
     files = csv_files.list_files(text, written, secret=False)
     records = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
     return [(title, irregular) for title, irregular in records if irregular.count]
+
+
+def count_undecodable_fields(source: Any, written: Format) -> list[tuple[str, dict[str, int]]]:
+    """How many fields of CSV files have bytes that are not characters, file by file and by column; empty for other
+    places, and for files that a release refuses. For their curator alone."""
+    text = read_address(source)
+    if "://" in text or text.endswith(DUCKDB) or _kind(text, str(source)) != "csv":
+        return []
+    files = csv_files.list_files(text, written, secret=False)
+    counts = [(file.title, csv_files.count_undecodable(file)) for file in files]
+    return [(title, columns) for title, columns in counts if columns]
 
 
 def read_address(source: Any) -> str:

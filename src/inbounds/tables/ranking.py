@@ -96,8 +96,9 @@ def collect_rows(frame: Any, keeping: Keeping, integers: Sequence[Integer], part
     return rows.filter(pl.col(ID).is_not_null()) if keeping.persons.missing == "skip" else rows
 
 
+# claim:kept
 def keep_ranked(table: "pl.LazyFrame", keeping: Keeping, integers: Sequence[Integer]) -> "pl.DataFrame":
-    """claim:kept. The integers of the rows that are kept of each person."""
+    """The integers of the rows that are kept of each person."""
     import polars as pl
 
     packed = Packed(integers)

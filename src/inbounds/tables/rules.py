@@ -206,8 +206,9 @@ def _as_seconds(name: str, dtype: "nw.dtypes.DType", zone: str | None) -> "nw.Ex
     return nw.col(name) if dtype.is_float() else seconds_of(nw.col(name), date=not isinstance(dtype, nw.Datetime))
 
 
+# claim:zones
 def tell_time(utc: "nw.Expr", zone: str) -> "nw.Expr":
-    """claim:zones. The time of a zone's clock at an instant of the years 1 to 9999, in seconds; null for others."""
+    """The time of a zone's clock at an instant of the years 1 to 9999, in seconds; null for others."""
     import narwhals as nw
 
     is_in_range = (utc >= FIRST_SECOND).fill_null(False) & (utc < END_SECOND).fill_null(False)
@@ -247,8 +248,9 @@ def interval_numbers(key: Edges, value: "nw.Expr", *, duckdb: bool = False) -> "
     return _add([*steps, nw.when(values.is_null()).then(MISSING).otherwise(0)])
 
 
+# claim:spaced-edges
 def _find_interval(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
-    """claim:spaced-edges. The number of an interval by division, which may be one off, then set right by comparing with
+    """The number of an interval by division, which may be one off, then set right by comparing with
     the edges on both sides: the same as a comparison with every edge."""
     first, last = float(key.edges[0]), float(len(key.edges) - 2)
     guess = floor(((value - first) * (1 / width)).clip(0.0, last))

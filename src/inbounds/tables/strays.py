@@ -50,8 +50,9 @@ def _as_text(column: Ruled) -> Levels:
     return Levels(column.name, ("1",), other=ELSEWHERE, missing=ELSEWHERE)
 
 
+# claim:strays
 def count_strays(frame: Frame, columns: Sequence[Rule]) -> list[Strays]:
-    """claim:strays. What the rules of some columns do with the records of a table, column by column.
+    """What the rules of some columns do with the records of a table, column by column.
 
     A rule with a condition only meets the records for which the condition is true. ``frame`` holds the columns, and
     their `probes` if it has no types.

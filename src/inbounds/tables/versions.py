@@ -25,8 +25,9 @@ Versions: TypeAlias = tuple[tuple[Path, tuple[int, ...] | None], ...]
 _STEP = 20_000_000
 
 
+# claim:versions
 def take_versions(source: Any) -> Versions:
-    """claim:versions. The versions of all files at a place, before it is opened.
+    """The versions of all files at a place, before it is opened.
 
     If a file was changed a moment ago, this waits until a further change would show, 20 ms at most.
     """

@@ -63,9 +63,10 @@ def check_zone(name: Any) -> str:
     return name
 
 
+# claim:zones
 @cache
 def find_offsets(name: str) -> Offsets:
-    """claim:zones. The offsets of a zone from 1970 to 2037.
+    """The offsets of a zone from 1970 to 2037.
 
     >>> find_offsets("Asia/Kolkata")
     Offsets(changes=(), values=(19800.0,))

@@ -31,6 +31,7 @@ PARTS = {
     "day": lambda time: time.day,
     "weekday": lambda time: time.isoweekday(),
     "hour": lambda time: time.hour,
+    "days": lambda time: (time - EPOCH).days,
 }
 
 

@@ -116,11 +116,11 @@ class Writer:
             return self.pick("x", "y", "n", self.rng.choice(LITERALS))
         match self.rng.randrange(6):
             case 0:
-                return f"-{self.atom(depth - 1)}"
+                return f"- {self.atom(depth - 1)}"
             case 1:
                 return f"ABS({self.number(depth - 1)})"
             case 2:
-                return f"{self.pick('year', 'Month', 'day', 'weekday', 'hour')}({self.pick('when', 'until')})"
+                return f"{self.pick('year', 'Month', 'day', 'weekday', 'hour', 'days')}({self.pick('when', 'until')})"
             case _:
                 parts = [self.atom(depth - 1) for _ in range(self.rng.randint(2, 4))]
                 signs = self.pick("+-", "*/")

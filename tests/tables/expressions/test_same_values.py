@@ -203,6 +203,7 @@ def test_every_day_of_the_calendar():
     year, month = (days.astype(f"M8[{unit}]").astype(np.int64) for unit in "YM")
     day = (days - days.astype("M8[M]")).astype(np.int64) + 1
     expected = {"year": year + 1970, "month": month % 12 + 1, "day": day, "weekday": (number + 3) % 7 + 1}
+    expected["days"] = number
     for seconds, hour in ((0.0, 0), (86399.9999, 23)):
         frame = nw.from_native(pl.LazyFrame({"when": number * 86400.0 + seconds}))
         # The last moment of a day is the harder one; its first is looked at for the day alone.
@@ -216,7 +217,7 @@ def test_every_day_of_the_calendar():
     for ordinal in range(1, datetime.date.max.toordinal() + 1, 97):
         date, seconds = datetime.date.fromordinal(ordinal), (ordinal - 719163) * 86400.0
         assert find_seconds(date.year, date.month, date.day) == seconds
-        parts = [date.year, date.month, date.day, date.isoweekday(), 0]
+        parts = [date.year, date.month, date.day, date.isoweekday(), 0, ordinal - 719163]
         assert [part(seconds) for part in PARTS.values()] == parts
 
 

@@ -16,8 +16,9 @@ _EVIDENCE = {"covariance": matrix.evidence, "proportions": shares.evidence}
 ALL = (*_OF_STUDY["covariance"], *_OF_STUDY["proportions"], *laws.CLAIMS)
 
 
+# claim:study-claims
 def judge_all(tables: Mapping[str, "polars.DataFrame | None"]) -> list[Judged]:
-    """claim:study-claims. All findings from the tables of the studies, at the paper's scale and at the honest one.
+    """All findings from the tables of the studies, at the paper's scale and at the honest one.
 
     A study whose table is missing leaves its findings "not run". Statements about the laws need no table.
     """

@@ -111,8 +111,9 @@ class Judged:
         return "\n".join(map(str, sorted(self.parts, key=lambda part: part.leans)))
 
 
+# claim:study-verdict
 def verdict(parts: Sequence[Part]) -> str:
-    """claim:study-verdict. From conditions to a word.
+    """From conditions to a word.
 
     >>> verdict([])
     'not run'

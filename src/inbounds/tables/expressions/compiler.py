@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 
+# claim:expressions
 def to_narwhals(
     expression: Expression,
     values: "Mapping[str, nw.Expr]",
@@ -66,7 +67,7 @@ def to_narwhals(
     *,
     tamed: "Mapping[str, nw.Expr] | None" = None,
 ) -> "nw.Expr":
-    """claim:expressions. An expression as one of Narwhals.
+    """An expression as one of Narwhals.
 
     Parameters
     ----------
@@ -131,6 +132,7 @@ def add_plainly(expression: Expression, tamed: "Mapping[str, nw.Expr]") -> "nw.E
     return value
 
 
+# claim:expressions
 def is_true(
     expression: Expression,
     values: "Mapping[str, nw.Expr]",
@@ -138,7 +140,7 @@ def is_true(
     *,
     tamed: "Mapping[str, nw.Expr] | None" = None,
 ) -> "nw.Expr":
-    """claim:expressions. Whether a condition is true of a record: what `where` keeps.
+    """Whether a condition is true of a record: what `where` keeps.
 
     Parameters are those of `to_narwhals`. The result is a Boolean that is false where the condition is unknown; with
     ``tamed`` it may be null there, which no arm of a condition takes for true.

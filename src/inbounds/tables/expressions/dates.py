@@ -38,8 +38,9 @@ def _divide(whole: Any, divisor: float) -> Any:
     return _floor((whole + 0.5) * (1.0 / divisor))
 
 
+# claim:civil
 def days_from_civil(year: Any, month: Any, day: Any) -> Any:
-    """claim:civil. Days since 1970-01-01 of a date of the years 1 to 9999.
+    """Days since 1970-01-01 of a date of the years 1 to 9999.
 
     With j = 1 in January and February and 0 otherwise, y = year - j, m = month + 12 j and c = ⌊y/100⌋ they are
     ⌊1461 y/4⌋ - c + ⌊c/4⌋ + ⌊(153 m - 457)/5⌋ + day - 719469.
@@ -85,7 +86,19 @@ def hour_of(seconds: Any) -> Any:
     return _divide(_floor(seconds) - _whole_days(seconds) * _DAY, 3600.0)
 
 
-PARTS = {"year": year_of, "month": month_of, "day": day_of, "weekday": weekday_of, "hour": hour_of}
+def days_of(seconds: Any) -> Any:
+    """The number of days from 1970-01-01 to the day of a time."""
+    return _whole_days(seconds)
+
+
+PARTS = {
+    "year": year_of,
+    "month": month_of,
+    "day": day_of,
+    "weekday": weekday_of,
+    "hour": hour_of,
+    "days": days_of,
+}
 
 
 def _whole_days(seconds: Any) -> Any:
@@ -108,10 +121,11 @@ def _march_months(seconds: Any) -> tuple[Any, Any]:
     return days * 5.0 + 461.0, _divide(days * 5.0 + 461.0, 153.0)
 
 
+# claim:civil
 def seconds_from_parts(
     year: "nw.Expr", month: "nw.Expr", day: "nw.Expr", hour: "nw.Expr", minute: "nw.Expr", second: "nw.Expr"
 ) -> "nw.Expr":
-    """claim:civil. Seconds since 1970-01-01 00:00:00, for a date or time that is given by its parts.
+    """Seconds since 1970-01-01 00:00:00, for a date or time that is given by its parts.
 
     Parameters
     ----------

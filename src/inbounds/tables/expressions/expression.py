@@ -46,8 +46,9 @@ class Expression:
         return self.text
 
 
+# claim:expressions
 def parse(text: str, declared: Mapping[str, Kind] = _NONE, *, condition: bool = False) -> Expression:
-    """claim:expressions. Read an expression in SQL's spelling.
+    """Read an expression in SQL's spelling.
 
     Parameters
     ----------

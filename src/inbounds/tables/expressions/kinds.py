@@ -32,6 +32,7 @@ from inbounds.tables.expressions.tree import (
 )
 
 _NAMES: dict[Kind, str] = {"number": "a number", "text": "text", "boolean": "a condition", "time": "a time"}
+_IN_DAYS = "; the days between two dates are days(later) - days(earlier)"
 _LOOKS_LIKE_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")
 
 
@@ -111,11 +112,14 @@ class _Kinds:
 
     def use(self, column: Column, kind: Kind) -> None:
         """A column is used in a kind, and with it all that it is compared with."""
+        if kind == "number" and self.declared.get(column.name) == "time":
+            fail(column.place, f"column {visible(column.name[:40])!r} holds times, and is used as a number{_IN_DAYS}")
         for name in self.groups.get(column.name, [column.name]):
             other = self.used.setdefault(name, kind)
             if other != kind:
                 also = "" if name == column.name else f", through {visible(column.name[:40])!r}"
                 hint = "; a date is written date '2013-06-01'" if {kind, other} == {"time", "text"} else ""
+                hint = _IN_DAYS if {kind, other} == {"time", "number"} else hint
                 words = f"{_NAMES[other]} and as {_NAMES[kind]}"
                 fail(column.place, f"column {visible(name[:40])!r} is used as {words}{also}; use it as one{hint}")
 
@@ -140,6 +144,7 @@ class _Kinds:
         if self.kind_of(node) != kind:
             kind_found = _NAMES[self.kind_of(node) or "any"]
             hint = "; put parentheses around comparisons, and join them by and" if kind != "text" else ""
+            hint = _IN_DAYS if (kind, self.kind_of(node)) == ("number", "time") else hint
             fail(node.place, f"expected {_NAMES[kind]} here, found {kind_found}{hint}")
         return None
 
@@ -153,7 +158,8 @@ class _Kinds:
                     self.demand(operand, "number")
             case Call(function=function, argument=argument):
                 if FUNCTIONS[function] == "time" and not isinstance(argument, Column):
-                    fail(argument.place, f"{function} takes a column with dates or times, and nothing else")
+                    literal = "; of a date that is written down, write the number" if function == "days" else ""
+                    fail(argument.place, f"{function} takes a column with dates or times, and nothing else{literal}")
                 self.demand(argument, FUNCTIONS[function])
             case Not(operand=operand):
                 self.demand(operand, "boolean")

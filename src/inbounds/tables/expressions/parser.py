@@ -263,6 +263,8 @@ class _Reader:
             return Column(name.value, self.count(name.place))
         if name.word not in FUNCTIONS:
             hint = suggest(name.word, list(FUNCTIONS), otherwise="there are")
+            if "date" in name.word or "days" in name.word:
+                hint = "; the days between two dates are days(later) - days(earlier)"
             fail(name.place, f"{visible(name.value[:40])} is not a function of expressions{hint}")
         self.take()
         self.enter(name.place)

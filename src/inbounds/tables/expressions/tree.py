@@ -16,6 +16,7 @@ FUNCTIONS: dict[str, Kind] = {
     "day": "time",
     "weekday": "time",
     "hour": "time",
+    "days": "time",
 }
 
 
