@@ -4,7 +4,7 @@
     cd ../old
     PYTHONPATH=src:. python ../inbounds/tests/former/make.py ../inbounds/tests/former/0.2
 
-It stops if a field of a statistic of 0.2 is in none of the files, or in all.
+The plans, `plans/*.toml`, are read, and all other files are written. It stops if a field of a statistic of 0.2 is in none of the files, or in all.
 """
 
 import gzip
@@ -65,6 +65,7 @@ PLACED = {**BY, "by_missing": "a", "other": "b"}
 REGION = {"column": "region", "levels": REGIONS, "missing": "n", "other": "w"}
 SIZES = {group: TABLE["group"].count(group) for group in GROUPS}
 DAY = {"column": "day", "bounds": ["2024-01-01", "2024-12-31"]}
+EMPTY = {"column": "age", "edges": list(range(0, 201, 3))}
 PERSON = {"person": "who", "contributions": 2}
 # What 0.2 could be asked for and `tests/release/cases.py` does not ask for.
 MORE = {
@@ -91,6 +92,8 @@ MORE = {
     "proportion of all fields": (ib.proportion, {"column": "employed", **PLACED, "missing": "skip"}),
     "histogram of all fields": (ib.histogram, REGION),
     "histogram of numbers": (ib.histogram, {"column": "income", "edges": [0, 50, 100, 200], "missing": 60}),
+    "histogram of empty bins": (ib.histogram, {**EMPTY, "epsilon": 1}),
+    "histogram of more empty bins": (ib.histogram, {**EMPTY, "epsilon": 3}),
     "histogram of groups": (
         ib.histogram,
         {"column": "region", "levels": REGIONS, "repair": "tree", "tree": [["n", "s"], ["e", "w"]]},
@@ -195,298 +198,6 @@ PAIRS = [
 # Fields for which functions fill in the default, which is written.
 FILLED = {(name, "repair") for name in ("correlation", "covariance", "kendall", "moments", "pooled_covariance")}
 
-PLANS = {
-    "survey": """\
-[data]
-source = "survey.csv"
-rows = 210
-time_zone = "Europe/Berlin"
-
-[budget]
-epsilon = 2
-ledger = "survey.ledger"
-dataset = "survey"
-limit = 2
-
-[derive]
-elder = "age >= 60 and smoker = 'no'"
-hours = "hour(seen)"
-
-[columns]
-age = { bounds = [18, 100], edges = [18, 30, 50, 70, 100], missing = 50, integer = true }
-income = { bounds = "bounds.json", missing = 26 }
-weight = { bounds = [20, 140], known_from = "a questionnaire" }
-region = { levels = ["n", "s", "e", "w"], other = "w", missing = "n" }
-group = { levels = ["a", "b"] }
-smoker = { levels = ["yes", "no"] }
-elder = { levels = [true, false] }
-hours = { bounds = [0, 24], missing = "skip" }
-day = { bounds = [2024-01-01, 2024-12-31], missing = "skip" }
-
-[[release]]
-name = "age"
-statistic = "mean"
-columns = ["age"]
-interval = "noise"
-
-[[release]]
-name = "income"
-statistic = "mean"
-columns = ["income"]
-confidence = 0.9
-interval_method = "proved"
-
-[[release]]
-name = "spread"
-statistic = "standard_deviation"
-columns = ["income"]
-plausible = { sd = [10, 60] }
-
-[[release]]
-name = "robust"
-statistic = "variance"
-columns = ["weight"]
-method = "robust"
-interval_method = "robust"
-
-[[release]]
-name = "smokers"
-statistic = "proportion"
-columns = ["smoker"]
-level = "yes"
-
-[[release]]
-name = "how many"
-statistic = "count"
-columns = ["smoker"]
-level = "yes"
-bounding = "truncated"
-
-[[release]]
-name = "total"
-statistic = "sum"
-columns = ["weight"]
-
-[[release]]
-name = "both"
-statistic = "correlation"
-columns = ["age", "weight"]
-
-[[release]]
-name = "covariances"
-statistic = "covariance"
-columns = ["age", "weight"]
-method = "split"
-bounding = "truncated"
-
-[[release]]
-name = "moments"
-statistic = "moments"
-columns = ["age", "weight"]
-where = "smoker = 'no'"
-
-[[release]]
-name = "weight by group"
-statistic = "mean"
-columns = ["weight"]
-by = ["group", "smoker"]
-simultaneous = true
-share = 2
-
-[[release]]
-name = "ages"
-statistic = "histogram"
-columns = ["age"]
-repair = "tree"
-
-[[release]]
-name = "regions"
-statistic = "proportions"
-columns = ["region"]
-repair = "all-but-one"
-derived = "s"
-
-[[release]]
-name = "region and smoker"
-statistic = "crosstab"
-columns = ["region", "smoker"]
-
-[[release]]
-name = "tau"
-statistic = "kendall"
-columns = ["age", "weight"]
-
-[[release]]
-name = "line"
-statistic = "regression"
-columns = ["weight", "age", "group"]
-
-[[release]]
-name = "pooled"
-statistic = "pooled_covariance"
-columns = ["age", "weight"]
-by = "group"
-
-[[release]]
-name = "pooled spread"
-statistic = "pooled_variance"
-columns = ["weight"]
-by = "group"
-
-[[release]]
-name = "median"
-statistic = "median"
-columns = ["age"]
-cover = 0.9
-
-[[release]]
-name = "quarters"
-statistic = "quantile"
-columns = ["weight"]
-q = [0.25, 0.5, 0.75]
-step = 1
-
-[[release]]
-name = "elders"
-statistic = "proportion"
-columns = ["elder"]
-level = true
-
-[[release]]
-name = "day"
-statistic = "mean"
-columns = ["day"]
-joint = false
-
-[[release]]
-name = "hour"
-statistic = "mean"
-columns = ["hours"]
-where = "age < 70"
-""",
-    "persons": """\
-[data]
-source = "survey.csv"
-rows = 70
-person = "who"
-contributions = 2
-keep = "last"
-order = "age"
-groups = { region = 2 }
-
-[budget]
-epsilon = 1
-ledger = "survey.ledger"
-dataset = "persons"
-limit = 4
-
-[columns]
-age = { bounds = [18, 100], missing = 50 }
-income = { bounds = [0, 200], missing = 26 }
-region = { levels = ["n", "s", "e", "w"], other = "w", missing = "n" }
-
-[[release]]
-name = "income by region"
-statistic = "sum"
-columns = ["income"]
-by = "region"
-
-[[release]]
-name = "regions"
-statistic = "histogram"
-columns = ["region"]
-""",
-    "folded": """\
-[data]
-source = "survey.csv"
-rows = 70
-person = "who"
-fold = { age = "max", income = "sum", visits = "count" }
-
-[budget]
-epsilon = 1
-ledger = "survey.ledger"
-dataset = "persons"
-
-[columns]
-age = { bounds = [18, 100], missing = 50 }
-income = { bounds = [0, 600], missing = 26 }
-visits = { bounds = [0, 5], integer = true }
-
-[[release]]
-name = "income"
-statistic = "mean"
-columns = ["income"]
-
-[[release]]
-name = "visits"
-statistic = "mean"
-columns = ["visits"]
-
-[[release]]
-name = "age"
-statistic = "median"
-columns = ["age"]
-""",
-    "added": """\
-[data]
-source = "survey.csv"
-neighbours = "add-remove"
-expected_rows = 200
-where = "age >= 18"
-
-[budget]
-epsilon = 1
-ledger = "survey.ledger"
-dataset = "added"
-limit = 3
-
-[columns]
-age = { bounds = [18, 100], missing = 50 }
-weight = { bounds = [20, 140] }
-region = { levels = ["n", "s", "e", "w"], other = "w", missing = "n" }
-
-[[release]]
-name = "rows"
-statistic = "count"
-
-[[release]]
-name = "age"
-statistic = "mean"
-columns = ["age"]
-
-[[release]]
-name = "both"
-statistic = "covariance"
-columns = ["age", "weight"]
-
-[[release]]
-name = "regions"
-statistic = "proportions"
-columns = ["region"]
-""",
-}
-SINGLE = """\
-[data]
-source = "survey.csv"
-rows = 210
-
-[budget]
-epsilon = 0.25
-ledger = "survey.ledger"
-dataset = "survey"
-
-[columns]
-{column} = {{ bounds = [0, 100] }}
-
-[[release]]
-name = "{column}"
-statistic = "mean"
-columns = ["{column}"]
-"""
-# The table has missing values in this column, and no rule for them; the run of the other ends after its charge.
-PLANS |= {"failed": SINGLE.format(column="height"), "unfinished": SINGLE.format(column="weight")}
-
 
 def list_calls():
     """All calls by name, as plain values: the function, and its keywords."""
@@ -507,9 +218,12 @@ def list_ways():
                 {"neighbours": "add-remove"},
                 {"bounding": "truncated"},
                 {"neighbours": "add-remove", "bounding": "truncated"},
+                # So much noise that repairs have much to do.
+                {"epsilon": 0.02},
             ):
                 made = {"epsilon": EPSILON, **keywords, key: way, **terms}
-                name = f"{function.__name__}{' by' if 'by' in made else ''}, {key}={way}, {', '.join(terms.values())}"
+                groups, rest = " by" if "by" in made else "", ", ".join(map(str, terms.values()))
+                name = f"{function.__name__}{groups}, {key}={way}, {rest}"
                 yield name, (function.__name__, made)
 
 
@@ -579,15 +293,15 @@ def write_plans(folder):
     found = ib.bounds(pl.scan_csv(folder / "survey.csv"), "income", within=(0, 1000), epsilon=1)
     assert '"rows_counted": true' in found.to_json()
     (folder / "bounds.json").write_text(found.to_json(), "utf-8")
-    for name, text in PLANS.items():
-        (folder / f"{name}.toml").write_text(text, "utf-8")
     made = [release_plan(folder, "survey")]
     account = Account(folder / "survey.ledger", "survey", 5)
     raise_limit(account, "a second wave of questions", "owner")
     made += [release_plan(folder, name) for name in ("persons", "folded", "added")]
     made.append(release_plan(folder, "persons", new=True))
+    # The table has missing values in this column, and the plan no rule for them.
     with pytest.raises(ib.errors.DataError, match="stands"):
         ib.release(folder / "failed.toml", who="steward")
+    # The process ends after the charge.
     stop = "lambda text: os._exit(9) if text.startswith('reading') else None"
     code = f"import os, inbounds as ib; ib.release({str(folder / 'unfinished.toml')!r}, who='steward', say={stop})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
@@ -634,14 +348,15 @@ def check_complete(made):
 
 
 def main():
-    """Write all files to a folder, whose former content is lost."""
+    """Write all files to the folder of the plans, but for the plans."""
     folder = Path(sys.argv[1]).resolve()
     assert ib.__version__ == "0.2.0"
     warnings.simplefilter("ignore")
     os.environ["USER"] = os.environ["LOGNAME"] = "steward"
-    shutil.rmtree(folder, ignore_errors=True)
-    for part in ("plans", "demo"):
-        (folder / part).mkdir(parents=True)
+    for path in folder.rglob("*.ledger*"):
+        path.unlink()
+    shutil.rmtree(folder / "demo", ignore_errors=True)
+    (folder / "demo").mkdir()
     made = [*write_calls(folder), *write_plans(folder / "plans"), write_demonstration(folder / "demo")]
     check_complete(made)
     for path in sorted(folder.rglob("*.ledger")):
