@@ -1,8 +1,9 @@
 """The ledger: an append-only file of what was spent, with a limit for each dataset that cannot be exceeded.
 
 - Amounts are exact: whole billionths of ε. Costs are rounded up and limits down.
-- A charge is on the disk before any data are read, and a result before it is returned. After a crash in between the
-  charge stands.
+- A charge is on the disk before any data are read, what was drawn before it is used, and a result before it is
+  returned. A run that was interrupted before or after its draw is finished without a second charge. After an
+  interruption in the moment of the draw, and after a refusal of the table, the charge stands.
 - Asking again for the same request returns the stored result, never a second draw. A new draw is a new charge.
 - A charge and a stored answer check the last entries, from a checkpoint on, and what they find. `verify` checks all.
 - The hash of every entry includes the hash of the one before it, so an entry that was edited, removed or inserted is

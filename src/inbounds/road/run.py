@@ -1,7 +1,8 @@
 """The steps of every release: draft, charge, count, draw, keep.
 
 The order makes it safe. Everything public is checked first, which costs nothing. The charge is on the disk before a
-value of the table is read, and the result is on the disk before it is returned. A charge stands after any crash.
+value of the table is read, the beginning of the draw before anything is drawn, and the noisy numbers before they are
+used. So a charge is drawn at most once, and a run that was interrupted at another moment can be finished.
 """
 
 import warnings
