@@ -4,7 +4,8 @@
     cd ../old
     PYTHONPATH=src:. python ../inbounds/tests/former/make.py ../inbounds/tests/former/0.2
 
-The plans, `plans/*.toml`, are read, and all other files are written. It stops if a field of a statistic of 0.2 is in none of the files, or in all.
+The plans, `plans/*.toml`, are read, and all other files are written. It stops if a field of a statistic of 0.2 is in
+none of the files, or in all.
 """
 
 import gzip
