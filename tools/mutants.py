@@ -20,6 +20,9 @@ _CHAIN = [*_LEDGER, "tests/ledger/test_chain.py", "tests/ledger/test_checkpoints
 AIMED = {
     "grid/scale": ["tests/grid/test_scale.py"],
     "grid/law": ["tests/grid/test_law.py"],
+    "grid/base": ["tests/grid/test_law.py", "tests/grid/test_gaussian.py"],
+    "grid/exact": ["tests/privacy/test_exact.py"],
+    "grid/gaussian": ["tests/grid/test_gaussian.py"],
     "privacy/exact": ["tests/privacy/test_exact.py"],
     "privacy/certificate": ["tests/privacy/test_certificate.py"],
     "grid/joint": ["tests/grid/test_joint.py", "tests/grid/test_zero_sum.py", "tests/grid/test_geometric.py"],
@@ -28,6 +31,8 @@ AIMED = {
     "grid/sides": ["tests/grid/test_sampler.py", "tests/grid/test_sides.py"],
     "grid/sampler": ["tests/grid/test_sampler.py", "tests/grid/test_sides.py"],
     "ledger/spending": _LEDGER,
+    "ledger/draws": [*_LEDGER, "tests/ledger/test_drawn_once.py", "tests/app/test_paid.py"],
+    "ledger/turns": ["tests/app/test_paid.py"],
     "ledger/limits": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/request": [*_LEDGER, "tests/ledger/test_results.py"],
     "ledger/chain": [*_CHAIN, "tests/ledger/test_hostile_ledger.py"],
@@ -55,6 +60,7 @@ AIMED = {
     "ledger/account": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/amounts": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/names": ["tests/ledger/test_names.py", "tests/ledger/test_reading.py"],
+    "ledger/registry": ["tests/ledger/test_reports.py"],
     "ledger/reports": [*_LEDGER, "tests/ledger/test_reports.py"],
     "ledger/store": _LEDGER,
 }

@@ -194,7 +194,7 @@ def test_a_page_shows_the_plan_with_its_symbol(plan):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("rho = 0.5", "rho = 0.5\nepsilon = 1", "give either epsilon or rho"),
+        ("rho = 0.5", "rho = 0.5\nepsilon = 1", "budget: must have either epsilon or rho"),
         ("rho = 0.5", "", r"budget\.epsilon: must be given"),
         ("rho = 0.5", "rho = 0", "greater than 0"),
         (

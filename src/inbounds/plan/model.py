@@ -151,7 +151,7 @@ class Budget(Part):
     @model_validator(mode="after")
     def _check_one(self) -> "Budget":
         if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("give either epsilon or rho, and not both")
+            raise ValueError("must have either epsilon or rho, and not both")
         return self
 
     @property
