@@ -161,7 +161,7 @@ PROMISES = [
     ({"epsilon": float("nan")}, ValueError, "epsilon must be a number, got nan"),
     ({"epsilon": float("inf")}, ValueError, "epsilon must be finite"),
     ({"epsilon": "much"}, ValueError, "epsilon must be a finite number"),
-    ({"epsilon": None}, TypeError, "epsilon must be a real number"),
+    ({"epsilon": None}, TypeError, "epsilon must be a real number|give either epsilon= or rho="),
     ({"epsilon": True}, TypeError, "epsilon must be a real number"),
     ({"neighbours": "bounded"}, ValueError, "neighbours must be one of"),
     ({"bounding": "unbounded"}, ValueError, "bounding must be one of 'bit', 'truncated'"),

@@ -14,6 +14,7 @@ from inbounds.record.notes import describe_kept, explain_kept
 from inbounds.record.possible import list_possible
 from inbounds.report.exports import export
 from inbounds.report.lines import list_lines
+from inbounds.privacy.guarantee import Pure
 from inbounds.report.promise import state_promise
 from inbounds.report.rows import collect_sections
 
@@ -130,8 +131,8 @@ def test_rules_in_words():
 
 def test_the_promise_is_for_all_rows_of_a_person():
     unit = Unit("substitute", 3, Persons("id"))
-    assert state_promise(unit, 1, "it").startswith("If all rows of one person (column id) held anything else, ")
-    said = state_promise(Unit("add-remove", 3), 1, "it")
+    assert state_promise(unit, Pure(1), "it").startswith("If all rows of one person (column id) held anything else, ")
+    said = state_promise(Unit("add-remove", 3), Pure(1), "it")
     assert said.startswith("If all records of one person (at most 3) were taken out or put in, ")
 
 
