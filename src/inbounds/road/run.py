@@ -334,9 +334,10 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     columns = add_columns(list_read(statistic.inputs), terms.unit.persons)
     public_rows = check_rows(rows, terms)
     # Whoever names a file sees its size; a query may have been filtered.
-    is_path = isinstance(data, str | Path)
-    versions = take_versions(data) if is_path else ()
-    data = confine(partial(open_place, data, columns), counts=False) if is_path else data
+    place = Place(str(data)) if isinstance(data, str | Path) else data
+    is_path = isinstance(place, Place)
+    versions = take_versions(place.source) if is_path else ()
+    data = _open(place, columns) if is_path else data
     frame = confine(partial(read, data, columns), counts=False)
     table = Opened(frame, versions)
     if terms.protects_rows:
