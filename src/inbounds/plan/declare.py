@@ -1,10 +1,14 @@
 """What is public about a table, as Python says it: the rule of each column, and the rule for the rows of persons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from inbounds import _check
+from inbounds._frozen import FrozenMap
 from inbounds._text import shorten, visible
 from inbounds._types import Edges, Fold, Keep, Level, MissingPerson, Number
 from inbounds.privacy.persons import Persons
@@ -44,12 +48,12 @@ class ColumnRule:
     unit: str | None = None
 
     def __repr__(self) -> str:
-        shown = [visible(repr(level)) for level in (self.levels or ())[:_FEW]]
+        shown = [show_value(level) for level in (self.levels or ())[:_FEW]]
         shown += [f"... {len(self.levels or ()) - _FEW:,} more"] * (len(self.levels or ()) > _FEW)
-        shown += [visible(repr(end)) for end in self.bounds or ()]
+        shown += [] if isinstance(self.bounds, Release) else [show_value(end) for end in self.bounds or ()]
         words = {"edges": self.edges, "missing": self.missing, "other": self.other, "integer": self.integer or None}
         words |= {"label": self.label, "unit": self.unit}
-        shown += [f"{word}={visible(repr(value))}" for word, value in words.items() if value is not None]
+        shown += [f"{word}={show_value(value)}" for word, value in words.items() if value is not None]
         return shorten(f"{'number' if self.levels is None else 'category'}({', '.join(shown)})", 400)
 
     def checked(self, name: str) -> "ColumnRule":
@@ -64,6 +68,15 @@ class ColumnRule:
             own = self.edges is not None and self.missing == "level"
             numeric(name, bounds, None if own else self.missing, self.integer)
         return replace(self, bounds=bounds)
+
+
+def show_value(value: Any) -> str:
+    """A public value as a call has it. Fractions are shown as numbers and dates as text."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, Fraction | Decimal) and value == Fraction(repr(plain := float(value))):
+        return repr(int(plain) if plain.is_integer() else plain)
+    return visible(repr(str(value) if isinstance(value, date) else value))
 
 
 def number(
@@ -154,18 +167,20 @@ def category(
     category('yes', 'no', missing='no')
     """
     if not categories or any(isinstance(each, list | tuple | set | Mapping) for each in categories):
-        raise TypeError("category needs each category as an argument, as in category('yes', 'no') or category(*regions)")
+        raise TypeError(
+            "category needs each category as an argument, as in category('yes', 'no') or category(*regions)"
+        )
     _require_text(label=label)
     return ColumnRule(levels=categories, missing=missing, other=other, label=label)
 
 
 def _require_text(**words: object) -> None:
     for name, text in words.items():
-        if text is not None and not (isinstance(text, str) and 0 < len(text.strip()) and len(text) <= _LONGEST_TEXT):
+        if text is not None and not (isinstance(text, str) and len(text.strip()) > 0 and len(text) <= _LONGEST_TEXT):
             raise TypeError(f"{name} must be a text of 1 to {_LONGEST_TEXT} characters, got {_check.shown(text)}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Person:
     """Protect persons in an `inbounds.Table`, where one person may have several rows.
 
@@ -195,8 +210,8 @@ class Person:
 
     Examples
     --------
-    >>> Person("id", rows=2, keep="first", order="date").rows
-    2
+    >>> Person("id", rows=2, keep="first", order="date")
+    Person('id', rows=2, keep='first', order='date')
     """
 
     column: str
@@ -216,6 +231,7 @@ class Person:
         mistake: TypeError | ValueError
         try:
             Unit.of("substitute", self.rows, Persons.of(**rule))
+            self._freeze()
             return
         except (TypeError, ValueError) as error:
             mistake = error
@@ -224,6 +240,16 @@ class Person:
         for name, own in {"contributions": "rows", "groups": "max_groups", "person_missing": "missing"}.items():
             text = text.replace(f"{name}=", f"{own}=").replace(f"{name} must", f"{own} must")
         raise type(mistake)(text.replace("person must", "column must"))
+
+    def _freeze(self) -> None:
+        for name in ("max_groups", "fold"):
+            rule = getattr(self, name)
+            object.__setattr__(self, name, None if rule is None else FrozenMap(rule))
+
+    def __repr__(self) -> str:
+        others = [each for each in fields(self)[1:] if getattr(self, each.name) != each.default]
+        shown = [f"{each.name}={show_value(getattr(self, each.name))}" for each in others]
+        return f"Person({', '.join([show_value(self.column), *shown])})"
 
     @property
     def keywords(self) -> dict[str, Any]:

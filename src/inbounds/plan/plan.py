@@ -102,9 +102,7 @@ class Plan(Part):
         return cls.load_with(path, lambda content: content)
 
     @classmethod
-    def load_with(
-        cls, path: str | Path, complete: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    ) -> "Plan":
+    def load_with(cls, path: str | Path, complete: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> "Plan":
         """Read a plan from a TOML file whose content is completed first; see `load`."""
         if not isinstance(path, str | PathLike):
             raise TypeError(f"a plan must be a Plan or its file, got {_check.shown(path)}; Plan.of takes a dictionary")
@@ -176,7 +174,9 @@ class Plan(Part):
             plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
             raise PlanError(explain_plan(error, content, cls, PARTS), name) from None
-        columns, wrong = add_derived(plan.columns, plan.derive, lambda levels: Column.model_validate({"levels": levels}))
+        columns, wrong = add_derived(
+            plan.columns, plan.derive, lambda levels: Column.model_validate({"levels": levels})
+        )
         if wrong:
             raise PlanError(wrong, name)
         plan = plan.model_copy(update={"columns": columns})

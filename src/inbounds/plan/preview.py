@@ -3,17 +3,19 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from inbounds import _check
 from inbounds._keywords import explain_use
-from inbounds.forecasts.preview import Preview
-from inbounds.forecasts.preview import preview as preview_statistic
+from inbounds.forecasts.preview import Preview, preview_wanted
+from inbounds.forecasts.wanted import Wanted
 from inbounds.record.statistic import registered
 
 if TYPE_CHECKING:
     from inbounds.forecasts.outlook import Outlook
     from inbounds.plan.plan import Plan
+
+_CONFIDENCE = 0.95
 
 
 @explain_use("preview('mean', column='age', bounds=(0, 100), epsilon=1, rows=1000)")
@@ -22,7 +24,7 @@ def preview(
     *,
     plausible: Any = None,
     expected_rows: int | None = None,
-    confidence: float = 0.95,
+    confidence: float = _CONFIDENCE,
     plausible_rows: Any = None,
     plausible_shift: Any = None,
     **keywords: Any,
@@ -79,13 +81,13 @@ def preview(
         truncated      0.0219    <0.0001     0.0449     0.0221      0.045
       * smallest typical error
     """
-    guesses = {"plausible": plausible, "expected_rows": expected_rows, "plausible_rows": plausible_rows}
-    guesses |= {"plausible_shift": plausible_shift}
-    if names_plan(statistic):
-        given = {name: value for name, value in guesses.items() if value is not None}
-        require_alone(given | keywords | ({} if confidence == 0.95 else {"confidence": confidence}))
-        return preview_plan(statistic)
-    return preview_statistic(statistic, confidence=confidence, **guesses, **keywords)  # type: ignore[arg-type]
+    rows = {"plausible_rows": plausible_rows, "plausible_shift": plausible_shift}
+    if not names_plan(statistic):
+        return preview_wanted(Wanted(cast(str, statistic), keywords, plausible, expected_rows, confidence, **rows))
+    given = {"plausible": plausible, "expected_rows": expected_rows, **rows}
+    given |= {} if confidence == _CONFIDENCE else {"confidence": confidence}
+    require_alone({name: value for name, value in given.items() if value is not None} | keywords)
+    return preview_plan(statistic)
 
 
 def names_plan(statistic: Any) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from inbounds import _check, functions
+from inbounds._frozen import FrozenMap
 from inbounds._keywords import explain_making
 from inbounds._mistakes import suggest, suggest_level
 from inbounds._text import visible
@@ -17,7 +18,7 @@ from inbounds.forecasts.preview import Preview, preview_wanted
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account
 from inbounds.plan.columns import WAYS, Rule, add_derived, combine_conditions, group_keywords
-from inbounds.plan.declare import ColumnRule, Person
+from inbounds.plan.declare import ColumnRule, Person, show_value
 from inbounds.plan.preview import names_plan, require_alone
 from inbounds.plan.table_statistics import TableRequest, TableStatistics
 from inbounds.record.release import Release
@@ -126,7 +127,8 @@ class Table(TableStatistics):
         rules, problems = add_derived(rules, self.formulas, lambda levels: ColumnRule(levels=tuple(levels)))
         if problems:
             raise ValueError(problems[0])
-        object.__setattr__(self, "columns", rules)
+        for name, facts in {"columns": rules, "formulas": self.formulas, "written": self.written}.items():
+            object.__setattr__(self, name, FrozenMap(facts))
         self._check_facts()
         _ = self._source
 
@@ -147,11 +149,11 @@ class Table(TableStatistics):
             raise TypeError("limit= needs dataset=, the name of the dataset in the ledger")
 
     def __repr__(self) -> str:
-        names = ("columns", "rows", "expected_rows", "neighbours", "contributions", "person", "ledger", "dataset")
-        names += ("limit", "time_zone", "condition", "formulas")
+        names = ["columns", "rows", "expected_rows", "neighbours", "contributions", "person", "ledger", "dataset"]
+        names += ["limit", "time_zone", "condition", "formulas"]
         defaults = {each.name: each.default for each in fields(self)}
         shown = [
-            f"{name}={visible(repr(value))}"
+            f"{name}={show_value(value)}"
             for name in names
             if (value := getattr(self, name)) not in (None, {}) and value != defaults[name]
         ]
@@ -334,15 +336,15 @@ class Table(TableStatistics):
         if names_plan(statistic):
             from inbounds.plan import table_plan
 
-            require_alone(dict(enumerate(arguments)) | keywords)
+            require_alone({**{str(argument): argument for argument in arguments}, **keywords})
             return table_plan.preview_plan(self, statistic)
-        find_statistic(statistic)
-        request = getattr(TableStatistics, statistic).request(self, *arguments, **keywords)
+        name = find_statistic(statistic).name
+        request = getattr(TableStatistics, name).request(self, *arguments, **keywords)
         person = self.person
         guesses = {} if person is None else {"plausible_rows": person.plausible_rows}
         guesses |= {} if person is None else {"plausible_shift": person.plausible_shift}
         asked = self._keywords_of(request)
-        return preview_wanted(Wanted(statistic, asked, plausible, self.expected_rows, confidence, **guesses))
+        return preview_wanted(Wanted(name, asked, plausible, self.expected_rows, confidence, **guesses))
 
     def _release(self, request: TableRequest) -> Release:
         keywords = self._keywords_of(request)
@@ -385,9 +387,11 @@ class Table(TableStatistics):
         """The mistakes in a request, each in one line with the column, the rule and the remedy."""
         names = (*request.columns, *request.groups)
         for name in names:
+            if not isinstance(name, str):
+                yield f"a column must be a name, got {_check.shown(name)}; {request.statistic} takes names one by one"
             if name not in self.columns:
                 declared = list(self.columns)
-                near = suggest(name, declared) if isinstance(name, str) else ""
+                near = suggest(repr(name), list(map(repr, declared)))
                 yield (
                     f"column {_named(name)} is not declared{near or '; the declared columns are ' * bool(declared)}"
                     f"{'' if near else ', '.join(map(_named, declared[:_FEW]))}; "
@@ -465,9 +469,7 @@ def _fits(needs: Sequence[str], rule: Rule) -> bool:
 def _explain_misfit(statistic: str, name: str, rule: ColumnRule, needs: Sequence[str]) -> str:
     """Why a statistic cannot take a column, and which statistics can, or how to declare the column."""
     declared = f"{_named(name)} is declared as {rule!r}"
-    fitting = [
-        other for other, kind in registered().items() if _fits(WAYS[kind.traits.columns].needs(0), rule)
-    ]
+    fitting = [other for other, kind in registered().items() if _fits(WAYS[kind.traits.columns].needs(0), rule)]
     if rule.levels is not None:
         return f"{statistic} needs numbers, and {declared}; for categories there are {', '.join(fitting)}"
     if tuple(needs) == ("levels",):

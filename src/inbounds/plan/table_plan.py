@@ -1,6 +1,6 @@
 """A table and a plan are two spellings of the same facts: turn each into the other, and compare them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import date
 from decimal import Decimal, localcontext
@@ -37,7 +37,12 @@ def facts_of(plan: Plan | str | Path) -> dict[str, Any]:
     data, account = plan.data, plan.account
     facts = {name: getattr(data, name) for name in (*_FACTS, "expected_rows", "table", "engine")}
     if data.person is not None:
-        person = {"column": data.person, "rows": data.contributions, "keep": data.keep, "order": data.order}
+        person: dict[str, Any] = {
+            "column": data.person,
+            "rows": data.contributions,
+            "keep": data.keep,
+            "order": data.order,
+        }
         person |= {"max_groups": data.groups, "missing": data.person_missing, "fold": data.fold}
         person |= {"plausible_rows": floats(data.plausible_rows), "plausible_shift": floats(data.plausible_shift)}
         # A fold reads all rows of a person; what is kept of them matters for other releases of the plan.
@@ -69,7 +74,10 @@ def preview_plan(table: "Table", plan: Any) -> "Outlook":
 
 def _complete(table: "Table", plan: Any) -> Plan:
     """A plan with the facts that it leaves to the table. A plan that disagrees with the table is refused."""
-    fill: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda content: _fill(table, content)
+
+    def fill(content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _fill(table, content)
+
     if isinstance(plan, Plan):
         made = plan
     else:
@@ -101,7 +109,7 @@ def _data_of(table: "Table") -> dict[str, Any]:
     """The part ``[data]`` of a plan, without its source."""
     data = {name: getattr(table, name) for name in (*_FACTS, "expected_rows")} | {"where": table.condition}
     if (person := table.person) is not None:
-        data |= person.keywords
+        data |= {name: dict(part) if isinstance(part, Mapping) else part for name, part in person.keywords.items()}
         data |= {"plausible_rows": person.plausible_rows, "plausible_shift": person.plausible_shift}
         if data["plausible_rows"] is not None:
             data["plausible_rows"] = {str(number): share for number, share in data["plausible_rows"].items()}

@@ -119,7 +119,8 @@ def releases(
 
     summary, _, example = inspect.cleandoc(method.__doc__ or "").partition("\n>>> ")
     example = f"{_EXAMPLE_TABLE}\n>>> {example}"
-    release.__doc__ = describe_release(summary, parameters, example, _MEANINGS)
+    text = describe_release(summary, parameters, example, _MEANINGS)
+    release.__doc__ = text.replace("see above", f"see `inbounds.{method.__name__}`")
     release.__annotations__ = method.__annotations__ | {"return": "Release"}
     release.__signature__ = signature.replace(return_annotation="Release")  # type: ignore[attr-defined]
     release.request = request  # type: ignore[attr-defined]
@@ -163,14 +164,10 @@ class TableStatistics(ABC):
         >>> 18 <= survey.mean("age", epsilon=1).value <= 100
         True
         """
-        return ask(
-            "mean", [column], by=by, epsilon=epsilon, method=method, bounding=bounding, denominator=denominator
-        )
+        return ask("mean", [column], by=by, epsilon=epsilon, method=method, bounding=bounding, denominator=denominator)
 
     @releases
-    def sum(
-        self, column: str, *, epsilon: Number, by: By | None = None, bounding: Bounding = "bit"
-    ) -> TableRequest:
+    def sum(self, column: str, *, epsilon: Number, by: By | None = None, bounding: Bounding = "bit") -> TableRequest:
         """The sum of a column, or of each group; see `inbounds.sum`.
 
         >>> survey.sum("age", by="smoker", epsilon=1).value.shape
@@ -193,7 +190,7 @@ class TableStatistics(ABC):
         >>> 0 <= survey.count("smoker", "yes", epsilon=1).value <= 2000
         True
         """
-        columns = () if column is None else (column,)
+        columns = [] if column is None else [column]
         return ask("count", columns, by=by, category=category, epsilon=epsilon, bounding=bounding)
 
     @releases
@@ -212,7 +209,7 @@ class TableStatistics(ABC):
         >>> 0 <= survey.proportion("smoker", "yes", epsilon=1).value <= 1
         True
         """
-        own = {"epsilon": epsilon, "bounding": bounding, "denominator": denominator}
+        own: dict[str, Any] = {"epsilon": epsilon, "bounding": bounding, "denominator": denominator}
         return ask("proportion", [column], by=by, category=category, **own)
 
     @releases
@@ -231,7 +228,7 @@ class TableStatistics(ABC):
         >>> survey.variance("age", epsilon=1).value >= 0
         True
         """
-        own = {"epsilon": epsilon, "method": method, "plausible": plausible, "bounding": bounding}
+        own: dict[str, Any] = {"epsilon": epsilon, "method": method, "plausible": plausible, "bounding": bounding}
         return ask("variance", [column], by=by, **own)
 
     @releases
@@ -250,7 +247,7 @@ class TableStatistics(ABC):
         >>> survey.standard_deviation("age", epsilon=1).value >= 0
         True
         """
-        own = {"epsilon": epsilon, "method": method, "plausible": plausible, "bounding": bounding}
+        own: dict[str, Any] = {"epsilon": epsilon, "method": method, "plausible": plausible, "bounding": bounding}
         return ask("standard_deviation", [column], by=by, **own)
 
     @releases
@@ -270,7 +267,7 @@ class TableStatistics(ABC):
         >>> survey.quantile("age", [0.25, 0.5, 0.75], epsilon=1).value.shape
         (3,)
         """
-        own = {"q": q, "epsilon": epsilon, "step": step, "cover": cover, "method": method}
+        own: dict[str, Any] = {"q": q, "epsilon": epsilon, "step": step, "cover": cover, "method": method}
         return ask("quantile", [column], by=by, **own)
 
     @releases
@@ -308,7 +305,7 @@ class TableStatistics(ABC):
         >>> 0 <= lower < upper <= 1000
         True
         """
-        own = {"within": within, "coverage": coverage, "side": side, "margin": margin, "edges": edges}
+        own: dict[str, Any] = {"within": within, "coverage": coverage, "side": side, "margin": margin, "edges": edges}
         return ask("bounds", [column], epsilon=epsilon, **own)
 
     @releases
@@ -327,7 +324,7 @@ class TableStatistics(ABC):
         >>> int(survey.histogram("smoker", epsilon=1).value.sum())
         2000
         """
-        own = {"repair": repair, "tree": tree, "level_shares": level_shares, "bounding": bounding}
+        own: dict[str, Any] = {"repair": repair, "tree": tree, "level_shares": level_shares, "bounding": bounding}
         return ask("histogram", [column], epsilon=epsilon, **own)
 
     @releases
@@ -348,10 +345,8 @@ class TableStatistics(ABC):
         >>> survey.proportions("smoker", epsilon=1).value.shape
         (2,)
         """
-        own = {"repair": repair, "derived": derived, "tree": tree, "level_shares": level_shares}
-        return ask(
-            "proportions", [column], epsilon=epsilon, bounding=bounding, denominator=denominator, **own
-        )
+        own: dict[str, Any] = {"repair": repair, "derived": derived, "tree": tree, "level_shares": level_shares}
+        return ask("proportions", [column], epsilon=epsilon, bounding=bounding, denominator=denominator, **own)
 
     @releases
     def crosstab(
@@ -397,9 +392,7 @@ class TableStatistics(ABC):
         return ask("correlation", columns, epsilon=epsilon, method=method, repair=repair, bounding=bounding)
 
     @releases
-    def moments(
-        self, *columns: str, epsilon: Number, repair: MatrixRepair | None = None
-    ) -> TableRequest:
+    def moments(self, *columns: str, epsilon: Number, repair: MatrixRepair | None = None) -> TableRequest:
         """Means and the covariance matrix of columns, in one draw; see `inbounds.moments`.
 
         >>> survey.moments("age", "bmi", epsilon=1).value.mean.shape
@@ -465,5 +458,5 @@ class TableStatistics(ABC):
         >>> survey.pooled_covariance("age", "bmi", by="smoker", epsilon=1).value.shape
         (2, 2)
         """
-        own = {"epsilon": epsilon, "method": method, "repair": repair, "bounding": bounding}
+        own: dict[str, Any] = {"epsilon": epsilon, "method": method, "repair": repair, "bounding": bounding}
         return ask("pooled_covariance", columns, by=by, sizes=sizes, **own)
