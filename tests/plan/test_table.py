@@ -352,7 +352,7 @@ CONTENT = {
     "columns": {
         "age": {"bounds": [0, 100], "edges": [0, 30, 100], "missing": 50},
         "income": {"bounds": [0, Decimal("200.5")], "missing": "skip"},
-        "weight": {"bounds": [20, 140], "integer": True},
+        "weight": {"bounds": [20, 140], "integer": True, "values": "amount"},
         "smoker": {"levels": ["yes", "no"], "missing": "no"},
         "region": {"levels": REGIONS, "other": "n"},
     },
@@ -365,6 +365,9 @@ CONTENT = {
         {"name": "f", "statistic": "count", "by": "region", "joint": False},
     ],
 }
+
+
+MOMENTS = ("moments", "age", "income", "weight")
 
 
 def test_a_plan_and_a_table_are_two_spellings(asked):
@@ -386,13 +389,10 @@ def test_a_table_completes_a_plan():
     for plan in (whole, CONTENT, rest, rest | {"data": CONTENT["data"]}):
         assert survey.release(plan).digest == whole.digest
     assert str(survey.preview(whole)) == str(whole.preview())
-    plan = survey.preview("mean", "age", by=["region", "smoker"], epsilon=whole.epsilons["a"])
-    assert str(plan) == str(ib.preview(**_preview_of(whole, "a")))
-
-
-def _preview_of(plan, name):
-    wanted = plan.wanted()[name]
-    return {"statistic": wanted.statistic, **wanted.keywords}
+    for name, (statistic, *columns), by in (("a", ("mean", "age"), {"by": ["region", "smoker"]}), ("e", MOMENTS, {})):
+        shown = survey.preview(statistic, *columns, **by, epsilon=whole.epsilons[name])
+        wanted = whole.wanted()[name]
+        assert str(shown) == str(ib.preview(wanted.statistic, plausible=wanted.plausible, **wanted.keywords))
 
 
 def test_a_condition_is_part_of_the_plan():

@@ -4,13 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.expected import Error, simulate, simulated_error
 from inbounds.privacy.certificate import Certificate, Composition
+
+if TYPE_CHECKING:
+    from inbounds.derivations.truths import Truths
 
 Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
 
@@ -153,6 +156,10 @@ class Derivation(Protocol):
         """The coordinates of a plausible truth, without noise: of the typical one, or of the one that is stated."""
         ...
 
+    def find_truths(self, situation: Situation) -> "Truths | None":
+        """The plausible truths of the columns and groups; None if errors do not depend on them."""
+        ...
+
     def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
         """Other plausible truths, at the ends of what is possible, and in words what was assumed.
 
@@ -189,6 +196,11 @@ class Simulated(ABC):
         """See `Derivation.error`."""
         return simulated_error(*self.simulate(coordinates))
 
+    def find_truths(self, situation: Situation) -> "Truths | None":
+        """See `Derivation.find_truths`; for most statistics the truth matters little."""
+        return None
+
     def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        """See `Derivation.assume`; for most statistics the truth matters little."""
-        return (), ""
+        """See `Derivation.assume`."""
+        truths = self.find_truths(situation)
+        return ((), "") if truths is None else truths.assume()

@@ -158,9 +158,6 @@ class Chosen(Simulated):
             return tuple(map(Fraction, cells.tolist()))
         return tuple(Fraction(float(x)) for x in each) * self.groups
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(situation).assume()
-
     def find_truths(self, situation: Situation) -> truths.Truths:
         """What is plausible for the column."""
         return find_column_truths(situation, self.ends(situation.columns), self.groups)

@@ -1,6 +1,5 @@
 """Points that are read from noisy counts of the cells of a grid: several quantiles of a public number of records."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -147,9 +146,6 @@ class PointsOfCounts(Simulated):
         law = self.spread_of(self.find_truths(situation).typical, situation)
         sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
         return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
-
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(situation).assume()
 
     def find_truths(self, situation: Situation) -> truths.Truths:
         """What is plausible for the column."""

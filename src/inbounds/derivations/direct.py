@@ -11,6 +11,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
 from inbounds.privacy.certificate import Certificate, Composition
 
@@ -63,6 +64,10 @@ class Direct:
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         return plausible.counts(plausible.shares(situation) * situation.known_size())
+
+    def find_truths(self, situation: Situation) -> Truths | None:
+        """Only the error of a root depends on the spread that it is."""
+        return find_truths(situation, "spread", depends_on_means=False) if self.root else None
 
     def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
         return (), ""

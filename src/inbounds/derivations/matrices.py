@@ -1,10 +1,9 @@
 """A symmetric matrix from the noisy elements above its diagonal, and from those on it if they are not known."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -77,14 +76,11 @@ class Matrix(Simulated):
         return matrix_room(values, self.repair)
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        matrix = self._truths(situation).typical.matrix
+        matrix = self.find_truths(situation).typical.matrix
         triangle = matrix[np.triu_indices(len(matrix))]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, situation.units, strict=True))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix", depends_on_means=False, of_correlations=self.unit)
 
 

@@ -93,13 +93,10 @@ class SpreadOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "spread" if self.root else "squared spread")
 
 
@@ -165,13 +162,10 @@ class MatrixOfMoments(Simulated):
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix", of_correlations=self.unit)
 
 
@@ -227,13 +221,10 @@ class TableOfMoments(Simulated):
         return np.vstack([1e-9 * np.abs(values[:1]), matrix_room(values[1:], self.repair)])
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]), counted=self.rows is None)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix")
 
 
@@ -279,13 +270,10 @@ class MeanOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(self.rows))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "centre")
 
 

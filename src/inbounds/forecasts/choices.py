@@ -29,8 +29,8 @@ def forecast_choices(record: Release, situation: Situation, confidence: float) -
     way = record.derivation
     assert isinstance(way, Points)
     truths = way.find_truths(situation)
-    typical = _figures(way, record, situation, truths.typical, confidence)
-    others = [_figures(way, record, situation, truth, confidence, _DRAWS) for truth in truths.corners]
+    typical = figures_of_truth(way, record, situation, truths.typical, confidence)
+    others = [figures_of_truth(way, record, situation, truth, confidence, _DRAWS) for truth in truths.corners]
     least, most = (pick([typical, *others], axis=0) for pick in (np.min, np.max))
     lower, upper = way.ends(situation.columns)
     shape = [len(axis) for axis in record.axes]
@@ -59,11 +59,11 @@ def typical_choice_error(record: Release, situation: Situation) -> float:
     """The typical RMSE of `forecast_choices`, without the figures at other plausible truths."""
     way = record.derivation
     assert isinstance(way, Points)
-    (rmse, _, _) = _figures(way, record, situation, way.find_truths(situation).typical, 0.5)
+    (rmse, _, _) = figures_of_truth(way, record, situation, way.find_truths(situation).typical, 0.5)
     return one_figure(rmse.reshape([len(axis) for axis in record.axes]))
 
 
-def _figures(
+def figures_of_truth(
     way: Points, record: Release, situation: Situation, truth: Truth, confidence: float, draws: int | None = None
 ) -> Array:
     """Rows of RMSE, bias and half-width of each number. Groups of one size are simulated once."""

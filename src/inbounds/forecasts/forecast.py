@@ -33,11 +33,9 @@ def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     record = wanted.draft().record if record is None else record
     if isinstance(record.derivation, Points):
         return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
-    if isinstance(record.derivation, MeanOfMoments) and record.derivation.knows_error(record.certificate):
-        return _mean_with_square(wanted, record, record.derivation)
-    if not isinstance(record.derivation, Direct):
-        return _several(wanted, record)
-    return _many_alike(wanted, record) if record.axes else _one_number(wanted, record, record.derivation)
+    if is_one_number(record):
+        return _one_number(wanted, record)
+    return _many_alike(wanted, record) if isinstance(record.derivation, Direct) else _several(wanted, record)
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
@@ -72,27 +70,47 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     return float(np.sqrt(weights @ rmse**2))
 
 
-def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
+def is_one_number(record: Release) -> bool:
+    """Whether the release is one number with a law of its own, so that `errors_over_span` is exact."""
+    way = record.derivation
+    if isinstance(way, MeanOfMoments):
+        return way.knows_error(record.certificate)
+    return isinstance(way, Direct) and not record.axes
+
+
+def errors_over_span(wanted: Wanted, record: Release, values: Array | None = None) -> tuple[Array, Array, Array, Array]:
+    """RMSE, bias and half-width of one number at several true values, and the weight of each in an average.
+
+    The true values are those of the plausible range, unless others are given.
+    """
+    way = record.derivation
+    if isinstance(way, MeanOfMoments):
+        return _mean_with_square(wanted, record, way)
     part = record.certificate
     assert isinstance(part, Certificate)
+    assert isinstance(way, Direct)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
-    points, weights = _spread_out(*span_of_number(wanted, record, way), scale)
+    if values is None:
+        points, weights = _spread_out(*span_of_number(wanted, record, way), scale)
+    else:
+        points, weights = values, np.full(len(values), 1 / len(values))
     find_figures = _of_roots if way.root else _of_points
-    rmse, bias, half = find_figures(part, points, wanted.confidence)
-    return _average(weights, rmse, bias, half, wanted.confidence)
+    return *find_figures(part, points, wanted.confidence), weights
 
 
-def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
-    """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
+def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> tuple[Array, Array, Array, Array]:
+    """The same for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = way.law(replace(record, noisy=record.units).coordinates())
     points, weights = _spread_out(*span_with_square(wanted, record, way), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
-    return _average(weights, np.sqrt(moments_at.mse), moments_at.bias, half, wanted.confidence)
+    return np.sqrt(moments_at.mse), moments_at.bias, half, weights
 
 
-def _average(weights: Array, rmse: Array, bias: Array, half: Array, confidence: float) -> Forecast:
-    """The forecast of one number from its figures at several true values, and their weights."""
+def _one_number(wanted: Wanted, record: Release) -> Forecast:
+    """The forecast of one number: averages over the plausible range."""
+    rmse, bias, half, weights = errors_over_span(wanted, record)
+    confidence = wanted.confidence
     return Forecast(
         rmse=float(np.sqrt(weights @ rmse**2)),
         bias=float(weights @ np.abs(bias)),
@@ -223,19 +241,18 @@ def _figures(errors: Array, level: float) -> list[Array]:
     return [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0)), half]
 
 
-def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
+def errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
     """Simulated errors at each of several plausible values. Noise that does not depend on them is drawn once."""
     if not truths:
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
     vectors = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
-    if isinstance(way, CentredSpread):
-        # What is drawn second depends on what was drawn first.
-        return [way.simulate(replace(record, noisy=vector).coordinates())[0] for vector in vectors]
     coordinates = replace(record, noisy=vectors[0]).coordinates()
     worth = np.array([replace(coordinates, noisy=vector).worth for vector in vectors])
+    if isinstance(way, CentredSpread):
+        return way.errors_at(coordinates, list(worth), draws)
     parts, units, limits, places = coordinates.parts, coordinates.units, coordinates.limits, coordinates.places
-    if parts[0].dimension > 1:
+    if parts[0].dimension > 1 and parts[0].noise != "zero-sum":
         noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
         noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
         return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits.exact())[:, None])
@@ -254,7 +271,7 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
     figures = _figures(errors, wanted.confidence)
     draws = max(_LEAST_DRAWS, min(_DRAWS, len(errors) // 4))
-    ends = [figures, *(_figures(each, wanted.confidence) for each in _errors_at(wanted, record, others, draws))]
+    ends = [figures, *(_figures(each, wanted.confidence) for each in errors_at(wanted, record, others, draws))]
     least = [np.min([each[k] for each in ends], axis=0) for k in (0, 2)]
     most = [np.max([each[k] for each in ends], axis=0) for k in (0, 2)]
     worst_half = worst_rmse

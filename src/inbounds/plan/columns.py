@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from inbounds.errors import ExpressionError
+from inbounds.record.statistic import find_statistic
 from inbounds.tables.expressions import parse
 from inbounds.tables.expressions.tree import Kind
 
@@ -29,11 +30,15 @@ class Rule(Protocol):
     def other(self) -> Any: ...
     @property
     def integer(self) -> bool: ...
+    @property
+    def values(self) -> Literal["amount", "measure"] | None: ...
 
 
 class ColumnChoice(Protocol):
-    """The columns that a release reads, its groups, and which of its levels is counted."""
+    """A statistic with the columns that it reads, its groups, and the level that is counted."""
 
+    @property
+    def statistic(self) -> str: ...
     @property
     def columns(self) -> Sequence[str]: ...
     @property
@@ -245,6 +250,10 @@ WAYS: Mapping[str, Taking] = {
 }
 
 
+# The ways of statistics whose errors may depend on what their columns hold.
+_NUMERIC = ("number", "numbers", "outcome")
+
+
 def _one_column(item: "Item") -> Iterator[str]:
     if len(item.columns) != 1:
         yield f"release.{item.name}.columns: {item.statistic} takes one column, as in columns = ['age']"
@@ -319,6 +328,17 @@ def add_derived(
 def _has_dates(rule: Rule) -> bool:
     """Whether the rule of a column has dates or times for its bounds or edges."""
     return any(isinstance(end, date) for end in (*(rule.bounds or ()), *(rule.edges or ())))
+
+
+def add_values(plausible: Any, item: ColumnChoice, rules: Mapping[str, Rule]) -> Any:
+    """What is plausible for a release, with what its columns hold, where errors may depend on it."""
+    kinds = {name: rules[name].values for name in item.columns if name in rules}
+    stated = {} if plausible is None else plausible
+    numeric = find_statistic(item.statistic).traits.columns in _NUMERIC
+    if not (numeric and any(kinds.values()) and isinstance(stated, Mapping)):
+        return plausible
+    values = {name: {"values": kind} | stated.get(name, {}) for name, kind in kinds.items() if kind is not None}
+    return {**stated, **values}
 
 
 def combine_conditions(*conditions: str | None) -> str | None:

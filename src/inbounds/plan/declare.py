@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
@@ -34,6 +34,8 @@ class ColumnRule:
         How missing values are counted, and values that are not in the categories.
     integer
         Whether all values are whole numbers.
+    values
+        What a number is: an amount or a measure.
     label, unit
         The words for readers.
     """
@@ -44,6 +46,7 @@ class ColumnRule:
     missing: Any = None
     other: Level | None = None
     integer: bool = False
+    values: Literal["amount", "measure"] | None = None
     label: str | None = None
     unit: str | None = None
 
@@ -52,7 +55,7 @@ class ColumnRule:
         shown += [f"... {len(self.levels or ()) - _FEW:,} more"] * (len(self.levels or ()) > _FEW)
         shown += [] if isinstance(self.bounds, Release) else [show_value(end) for end in self.bounds or ()]
         words = {"edges": self.edges, "missing": self.missing, "other": self.other, "integer": self.integer or None}
-        words |= {"label": self.label, "unit": self.unit}
+        words |= {"values": self.values, "label": self.label, "unit": self.unit}
         shown += [f"{word}={show_value(value)}" for word, value in words.items() if value is not None]
         return shorten(f"{'number' if self.levels is None else 'category'}({', '.join(shown)})", 400)
 
@@ -86,6 +89,7 @@ def number(
     edges: Edges | None = None,
     missing: Number | str | None = None,
     integer: bool = False,
+    values: Literal["amount", "measure"] | None = None,
     label: str | None = None,
     unit: str | None = None,
 ) -> ColumnRule:
@@ -103,6 +107,9 @@ def number(
         a cell of their own, for intervals. Without it, a table with missing values is refused.
     integer
         Whether all values are whole numbers. They are then counted in steps of one.
+    values
+        What the column holds, for previews: ``"amount"`` for values that are small compared with their bounds, such as
+        income, ``"measure"`` for values in the middle of their bounds, such as age.
     label, unit
         Words for readers, such as ``"Age"`` and ``"years"``. Printing the table shows them.
 
@@ -129,7 +136,9 @@ def number(
     bounds = None if lower is None else lower if is_release else (lower, upper)
     ends = None if edges is None else tuple(edges)
     _require_text(label=label, unit=unit)
-    return ColumnRule(bounds, ends, None, missing, None, integer, label, unit)
+    if values is not None:
+        _check.choice(values, "values", ("amount", "measure"))
+    return ColumnRule(bounds, ends, None, missing, None, integer, values, label, unit)
 
 
 def category(

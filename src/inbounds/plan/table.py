@@ -17,7 +17,7 @@ from inbounds._types import Data, Ledger, Level, Neighbours, Number
 from inbounds.forecasts.preview import Preview, preview_wanted
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account
-from inbounds.plan.columns import WAYS, Rule, add_derived, combine_conditions, group_keywords
+from inbounds.plan.columns import WAYS, Rule, add_derived, add_values, combine_conditions, group_keywords
 from inbounds.plan.declare import ColumnRule, Person, show_value
 from inbounds.plan.preview import names_plan, require_alone
 from inbounds.plan.table_statistics import TableRequest, TableStatistics
@@ -344,6 +344,7 @@ class Table(TableStatistics):
         guesses = {} if person is None else {"plausible_rows": person.plausible_rows}
         guesses |= {} if person is None else {"plausible_shift": person.plausible_shift}
         asked = self._keywords_of(request)
+        plausible = add_values(plausible, request, self.columns)
         return preview_wanted(Wanted(name, asked, plausible, self.expected_rows, confidence, **guesses))
 
     def _release(self, request: TableRequest) -> Release:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inbounds.plan.table import Table
 
 # Parts of the rule of a column that a table and a plan have by the same name.
-_PARTS = ("bounds", "edges", "levels", "missing", "other", "integer")
+_PARTS = ("bounds", "edges", "levels", "missing", "other", "integer", "values")
 # Facts that a table and a plan must not disagree about.
 _FACTS = ("rows", "neighbours", "contributions", "time_zone")
 _DIGITS = 60
@@ -120,7 +120,7 @@ def _column_of(rule: ColumnRule) -> dict[str, Any]:
     """The rule of a column as a plan has it: numbers are decimals, and dates are dates."""
     parts = {name: getattr(rule, name) for name in _PARTS}
     # Categories that look like numbers or dates are text.
-    kept = ("levels", "other", *(["missing"] if rule.levels is not None else []))
+    kept = ("levels", "other", "values", *(["missing"] if rule.levels is not None else []))
     return {
         name: list(value) if name == "levels" else value if name in kept else _as_toml(value)
         for name, value in parts.items()
