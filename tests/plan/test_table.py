@@ -197,6 +197,10 @@ MISTAKES = {
         r"has no category '2'; did you mean 2\? Its categories are 0, 1, 2",
     ),
     "a truth for a number": (lambda: SURVEY.count("children", True, epsilon=1), "has no category True"),
+    "a list of categories": (
+        lambda: SURVEY.count("smoker", ["yes"], epsilon=1),
+        "category must be text, a whole number",
+    ),
     "no category": (lambda: SURVEY.proportion("smoker", epsilon=1), "needs a category: 'yes', 'no'"),
     "groups of numbers": (lambda: SURVEY.count(by="age", epsilon=1), "by needs categories, and 'age' is declared"),
     "a column twice": (lambda: SURVEY.covariance("age", "age", epsilon=1), "'age' is named twice"),

@@ -3,7 +3,7 @@
 It is the Python twin of the parts ``[data]`` and ``[columns]`` of a plan. Its methods call the release functions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any, cast
 from inbounds import _check, functions
 from inbounds._frozen import FrozenMap
 from inbounds._keywords import explain_making
-from inbounds._mistakes import suggest, suggest_level
-from inbounds._text import visible
-from inbounds._types import Data, Ledger, Level, Neighbours, Number
+from inbounds._types import Data, Ledger, Neighbours, Number
 from inbounds.forecasts.preview import Preview, preview_wanted
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account
 from inbounds.plan.columns import WAYS, Rule, add_derived, add_values, combine_conditions, group_keywords
 from inbounds.plan.declare import ColumnRule, Person, show_value
 from inbounds.plan.preview import names_plan, require_alone
+from inbounds.plan.table_mistakes import list_mistakes, name_column
 from inbounds.plan.table_statistics import TableRequest, TableStatistics
 from inbounds.record.release import Release
-from inbounds.record.statistic import find_statistic, registered
+from inbounds.record.statistic import find_statistic
 from inbounds.road.run import Place
 from inbounds.tables.formats import Format
 
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from inbounds.forecasts.outlook import Outlook
     from inbounds.plan.plan import Plan
     from inbounds.record.record import Releases
-
-# If all categories of a column are among these, a count needs no category.
-_ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 
 
 @explain_making("Table('survey.csv', rows=20_000, columns={'age': ib.number(18, 100)})")
@@ -120,7 +116,7 @@ class Table(TableStatistics):
         for name, rule in self.columns.items():
             if not isinstance(rule, ColumnRule):
                 raise TypeError(
-                    f"column {_named(name)} must be ib.number(lower, upper) or ib.category('yes', 'no'), "
+                    f"column {name_column(name)} must be ib.number(lower, upper) or ib.category('yes', 'no'), "
                     f"got {_check.shown(rule)}"
                 )
         rules = {name: rule.checked(name) for name, rule in self.columns.items()}
@@ -248,7 +244,7 @@ class Table(TableStatistics):
         if not isinstance(formulas, Mapping):
             raise TypeError("formulas must be a dictionary of formulas by column, as in {'late': 'delay > 15'}")
         if taken := [name for name in formulas if name in self.columns]:
-            raise ValueError(f"column {_named(taken[0])} is declared already; choose another name for the formula")
+            raise ValueError(f"column {name_column(taken[0])} is declared already; choose another name for the formula")
         rules = {**self.columns, **(columns or {})}
         return replace(self, columns=rules, formulas={**self.formulas, **formulas})
 
@@ -365,7 +361,7 @@ class Table(TableStatistics):
 
     def _keywords_of(self, request: TableRequest) -> dict[str, Any]:
         """The keywords of the release function. Raises an error for the first mistake."""
-        for mistake in self._list_mistakes(request):
+        for mistake in list_mistakes(request, self.columns):
             raise ValueError(mistake)
         statistic = find_statistic(request.statistic)
         rules: dict[str, Rule] = {name: self.columns[name] for name in request.columns}
@@ -383,51 +379,6 @@ class Table(TableStatistics):
             "time_zone": self.time_zone,
         }
         return {name: value for name, value in keywords.items() if value is not None}
-
-    def _list_mistakes(self, request: TableRequest) -> Iterator[str]:
-        """The mistakes in a request, each in one line with the column, the rule and the remedy."""
-        names = (*request.columns, *request.groups)
-        for name in names:
-            if not isinstance(name, str):
-                yield f"a column must be a name, got {_check.shown(name)}; {request.statistic} takes names one by one"
-            if name not in self.columns:
-                declared = list(self.columns)
-                near = suggest(repr(name), list(map(repr, declared)))
-                yield (
-                    f"column {_named(name)} is not declared{near or '; the declared columns are ' * bool(declared)}"
-                    f"{'' if near else ', '.join(map(_named, declared[:_FEW]))}; "
-                    "declare it in columns= by ib.number(lower, upper) or ib.category(...)"
-                )
-            if names.count(name) > 1:
-                yield f"column {_named(name)} is named twice; name each column once"
-        needs = WAYS[find_statistic(request.statistic).traits.columns].needs
-        for place, name in enumerate(request.columns):
-            if not _fits(needs(place), self.columns[name]):
-                yield _explain_misfit(request.statistic, name, self.columns[name], needs(place))
-        for name in request.groups:
-            if self.columns[name].levels is None:
-                yield (
-                    f"by needs categories, and {_named(name)} is declared as {self.columns[name]!r}; derive some, as "
-                    "in table.derive({'old': 'age >= 65'})"
-                )
-        yield from self._list_category_mistakes(request)
-
-    def _list_category_mistakes(self, request: TableRequest) -> Iterator[str]:
-        """The mistakes in the category to count."""
-        counted = "level" in {each.name for each in fields(cast(Any, find_statistic(request.statistic)))}
-        if not counted or len(request.columns) != 1:
-            return
-        name = request.columns[0]
-        levels = self.columns[name].levels or ()
-        typed = {(type(level), level) for level in levels}
-        if request.level is None and not typed <= _ZERO_ONE:
-            yield f"{request.statistic} of {_named(name)} needs a category: {_list_few(levels)}"
-        elif request.level is not None and (type(request.level), request.level) not in typed:
-            meant = suggest_level(request.level, levels)
-            yield (
-                f"column {_named(name)} has no category {visible(repr(request.level))}; "
-                f"{f'did you mean {meant!r}? ' if meant is not None else ''}Its categories are {_list_few(levels)}"
-            )
 
     @property
     def account(self) -> Any:
@@ -457,36 +408,3 @@ class Table(TableStatistics):
         if unknown := [key for key in self.written if key not in known]:
             raise TypeError(f"written has no key {unknown[0]!r}; its keys are {', '.join(known)}")
         return Place(str(self.data), self.table, self.engine, Format(**self.written))
-
-
-_FEW = 8
-
-
-def _fits(needs: Sequence[str], rule: Rule) -> bool:
-    """Whether a column can be at a place that needs one of these parts of a rule. Any number can be if none is."""
-    return any(getattr(rule, part) is not None for part in needs) if needs else rule.levels is None
-
-
-def _explain_misfit(statistic: str, name: str, rule: ColumnRule, needs: Sequence[str]) -> str:
-    """Why a statistic cannot take a column, and which statistics can, or how to declare the column."""
-    declared = f"{_named(name)} is declared as {rule!r}"
-    fitting = [other for other, kind in registered().items() if _fits(WAYS[kind.traits.columns].needs(0), rule)]
-    if rule.levels is not None:
-        return f"{statistic} needs numbers, and {declared}; for categories there are {', '.join(fitting)}"
-    if tuple(needs) == ("levels",):
-        return (
-            f"{statistic} needs categories, and {declared}; derive some, as in table.derive({{'old': 'age >= 65'}}), "
-            f"or use {', '.join(fitting)}"
-        )
-    missing = "bounds" if "bounds" in needs else "edges"
-    remedy = "ib.number(lower, upper)" if missing == "bounds" else "ib.number(lower, upper, edges=[...])"
-    return f"{statistic} needs {missing}, and {declared}; declare it as {remedy}"
-
-
-def _named(name: object) -> str:
-    return visible(repr(name)) if isinstance(name, str) and len(name) <= 100 else _check.shown(name)
-
-
-def _list_few(levels: Sequence[Level]) -> str:
-    more = f", ... {len(levels) - _FEW:,} more" if len(levels) > _FEW else ""
-    return visible(", ".join(map(repr, levels[:_FEW]))) + more
