@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         sum,  # noqa: A004
         variance,
     )
+    from inbounds.lab.theory import sensitivity
+    from inbounds.lab.theory.calibrate import calibrate
+    from inbounds.lab.theory.loss import privacy_loss
     from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
     from inbounds.plan.check import check
     from inbounds.plan.declare import Person, category, number
@@ -37,9 +40,6 @@ if TYPE_CHECKING:
     from inbounds.plan.preview import preview
     from inbounds.plan.release import release
     from inbounds.plan.table import Table
-    from inbounds.privacy import sensitivity
-    from inbounds.privacy.calibrate import calibrate
-    from inbounds.privacy.loss import privacy_loss
     from inbounds.record import Release, Releases
     from inbounds.statistics import (
         Bounds as Bounds,
@@ -149,10 +149,10 @@ _PLACES = {
     **dict.fromkeys(("Person", "category", "number"), "plan.declare"),
     "Plan": "plan.plan",
     "Table": "plan.table",
-    "calibrate": "privacy.calibrate",
+    "calibrate": "lab.theory.calibrate",
     "check": "plan.check",
     "preview": "plan.preview",
-    "privacy_loss": "privacy.loss",
+    "privacy_loss": "lab.theory.loss",
     "release": "plan.release",
 }
 # All other names are release functions, and the value behind each: ib.mean and ib.Mean.
@@ -177,7 +177,7 @@ def _suggest(name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "sensitivity":
-        value = import_module("inbounds.privacy.sensitivity")
+        value = import_module("inbounds.lab.theory.sensitivity")
     elif name in _MODULES:
         value = import_module(f"inbounds.{name}")
     elif name in _PLACES:
