@@ -21,6 +21,8 @@ from tests.release.cases import GROUPS, REGIONS, every_call, table
 from tests.test_surface import named, sections
 
 ROWS = 210
+# Other tests may register more.
+STATISTICS = sorted(registered())
 CALLS = every_call()
 CATEGORIES = {"smoker": ("yes", "no"), "employed": (False, True), "region": tuple(REGIONS), "group": tuple(GROUPS)}
 # Keywords of a table, with those that functions have for persons, and of the rules of columns.
@@ -70,7 +72,7 @@ def declare(name, keywords):
 def asked(monkeypatch):
     """What each call asks the package to release."""
     found = []
-    modules = [sys.modules[getattr(functions, name).__wrapped__.__module__] for name in registered()]
+    modules = [sys.modules[getattr(functions, name).__wrapped__.__module__] for name in STATISTICS]
     for module in dict.fromkeys(modules):
         monkeypatch.setattr(module, "release_one", lambda _data, *rest: found.append(rest))
     return found
@@ -101,8 +103,8 @@ def test_a_method_releases_what_its_function_releases(asked, name):
 
 
 def test_every_statistic_is_a_method_and_was_compared():
-    assert {call.func.__name__ for call in CALLS.values()} == set(registered())
-    assert all(hasattr(ib.Table, name) for name in registered())
+    assert {call.func.__name__ for call in CALLS.values()} == set(STATISTICS)
+    assert all(hasattr(ib.Table, name) for name in STATISTICS)
 
 
 def test_other_facts_give_another_digest(asked):
@@ -134,7 +136,7 @@ def test_a_charge_of_the_one_is_the_charge_of_the_other(tmp_path):
 # Names, types and help
 
 
-@pytest.mark.parametrize("name", sorted(registered()))
+@pytest.mark.parametrize("name", STATISTICS)
 def test_methods_have_few_keywords_and_a_complete_help(name):
     method = getattr(ib.Table, name)
     parameters = [each for each in inspect.signature(method).parameters.values() if each.name != "self"]
@@ -155,7 +157,7 @@ def test_examples_of_methods_are_run():
     import inbounds.plan.table_statistics as module
 
     found = {each.name.rpartition(".")[2] for each in doctest.DocTestFinder().find(module) if each.examples}
-    assert set(registered()) <= found
+    assert set(STATISTICS) <= found
 
 
 def test_a_table_loads_no_plans():
@@ -307,6 +309,18 @@ def test_a_table_is_not_changed():
     assert young.data is SURVEY.data
     with pytest.raises(AttributeError):
         SURVEY.rows = 3
+
+
+def test_a_statistic_from_outside_has_no_method(monkeypatch):
+    from inbounds.record import statistic as register
+
+    monkeypatch.setitem(register._REGISTER, "outside", registered()["mean"])
+    monkeypatch.setattr("inbounds.plan.table.find_statistic", lambda _: type("Outside", (), {"name": "outside"}))
+    with pytest.raises(TypeError, match="outside is not a method of a table"):
+        SURVEY.preview("outside", "age", epsilon=1)
+    with pytest.raises(ValueError, match="for categories there are") as caught:
+        SURVEY.mean("smoker", epsilon=1)
+    assert "outside" not in str(caught.value)
 
 
 def test_long_lists_of_categories_are_shortened():

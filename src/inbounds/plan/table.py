@@ -335,7 +335,12 @@ class Table(TableStatistics):
             require_alone({**{str(argument): argument for argument in arguments}, **keywords})
             return table_plan.preview_plan(self, statistic)
         name = find_statistic(statistic).name
-        request = getattr(TableStatistics, name).request(self, *arguments, **keywords)
+        method = getattr(TableStatistics, name, None)
+        if method is None:
+            raise TypeError(
+                f"{name} is not a method of a table; write inbounds.preview({name!r}, ...) with all keywords"
+            )
+        request = method.request(self, *arguments, **keywords)
         person = self.person
         guesses = {} if person is None else {"plausible_rows": person.plausible_rows}
         guesses |= {} if person is None else {"plausible_shift": person.plausible_shift}

@@ -10,7 +10,7 @@ from inbounds._text import visible
 from inbounds._types import Level
 from inbounds.plan.columns import WAYS, Rule
 from inbounds.plan.declare import ColumnRule
-from inbounds.plan.table_statistics import TableRequest
+from inbounds.plan.table_statistics import TableRequest, TableStatistics
 from inbounds.record.statistic import find_statistic, registered
 
 # If all categories of a column are among these, a count needs no category.
@@ -75,7 +75,8 @@ def _fits(needs: Sequence[str], rule: Rule) -> bool:
 def _explain_misfit(statistic: str, name: str, rule: ColumnRule, needs: Sequence[str]) -> str:
     """Why a statistic cannot take a column, and which statistics can, or how to declare the column."""
     declared = f"{name_column(name)} is declared as {rule!r}"
-    fitting = [other for other, kind in registered().items() if _fits(WAYS[kind.traits.columns].needs(0), rule)]
+    methods = {other: kind for other, kind in registered().items() if hasattr(TableStatistics, other)}
+    fitting = [other for other, kind in methods.items() if _fits(WAYS[kind.traits.columns].needs(0), rule)]
     if rule.levels is not None:
         return f"{statistic} needs numbers, and {declared}; for categories there are {', '.join(fitting)}"
     if tuple(needs) == ("levels",):
