@@ -8,13 +8,13 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import inbounds as ib
+from inbounds.privacy.guarantee import Pure
 from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Unit
 from inbounds.record.notes import describe_kept, explain_kept
 from inbounds.record.possible import list_possible
 from inbounds.report.exports import export
 from inbounds.report.lines import list_lines
-from inbounds.privacy.guarantee import Pure
 from inbounds.report.promise import state_promise
 from inbounds.report.rows import collect_sections
 
