@@ -10,7 +10,6 @@ from scipy import stats
 
 import inbounds as ib
 from inbounds.errors import BudgetRefused, CertificateError, LedgerError, RecordError
-from inbounds.forecasts.preview import preview
 from inbounds.ledger import Account
 from inbounds.report.promise import find_factor
 from inbounds.service import reading, summarize, verify_record
@@ -108,7 +107,7 @@ def test_intervals_hold_and_are_not_too_wide(make, kind):
 def test_errors_and_forecasts_agree():
     for maker, facts in ((count, {"level": "yes"}), (proportion, {})):
         made = maker(rho=0.125)
-        seen = preview(maker.__name__, rho=0.125, rows=200, **facts)
+        seen = ib.preview(maker.__name__, rho=0.125, rows=200, **facts)
         assert "rho 0.125" in str(seen)
         assert "epsilon" not in str(seen)
         assert seen.forecast.typical == pytest.approx(made.error.rmse, rel=0.05)
@@ -280,3 +279,13 @@ def test_small_and_large_rho(rho):
     assert ib.Release.from_json(made.to_json()).value == made.value
     if made.guarantee.rho >= 100:
         assert (made.value, low, high) == (70, 70, 70)
+
+
+def test_a_table_releases_under_rho():
+    survey = ib.Table({"x": ANSWERS}, columns={"x": ib.category("yes", "no")})
+    for made in (survey.count("x", "yes", rho=0.5), survey.proportion("x", "yes", rho=0.5)):
+        assert made.guarantee == ib.ZCDP(0.5)
+    with pytest.raises(TypeError, match="epsilon="):
+        survey.count("x", "yes")
+    with pytest.raises(TypeError, match="give either epsilon= or rho="):
+        survey.count("x", "yes", epsilon=1, rho=1)

@@ -181,7 +181,8 @@ class TableStatistics(ABC):
         column: str | None = None,
         category: Level | None = None,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         by: By | None = None,
         bounding: Bounding = "bit",
     ) -> TableRequest:
@@ -191,7 +192,7 @@ class TableStatistics(ABC):
         True
         """
         columns = [] if column is None else [column]
-        return ask("count", columns, by=by, category=category, epsilon=epsilon, bounding=bounding)
+        return ask("count", columns, by=by, category=category, epsilon=epsilon, rho=rho, bounding=bounding)
 
     @releases
     def proportion(
@@ -199,7 +200,8 @@ class TableStatistics(ABC):
         column: str,
         category: Level | None = None,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         by: By | None = None,
         bounding: Bounding = "bit",
         denominator: int | None = None,
@@ -209,7 +211,7 @@ class TableStatistics(ABC):
         >>> 0 <= survey.proportion("smoker", "yes", epsilon=1).value <= 1
         True
         """
-        own: dict[str, Any] = {"epsilon": epsilon, "bounding": bounding, "denominator": denominator}
+        own: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "bounding": bounding, "denominator": denominator}
         return ask("proportion", [column], by=by, category=category, **own)
 
     @releases
