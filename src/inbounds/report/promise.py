@@ -41,6 +41,7 @@ def state_promise(unit: Unit, guarantee: Guarantee, what: str) -> str:
     --------
     >>> print(state_promise(Unit(), Pure(0.5), "this page"))
     If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
+    >>> from inbounds.privacy.guarantee import ZCDP
     >>> print(state_promise(Unit(), ZCDP("0.01"), "this page"))
     If one record held anything else, the probability of this page would change by a factor of at most 2.13, plus one in
     a million (ρ = 0.01).
@@ -59,8 +60,8 @@ def state_promise(unit: Unit, guarantee: Guarantee, what: str) -> str:
 def write_amount(guarantee: Guarantee) -> str:
     """A guarantee with its symbol, rounded.
 
-    >>> write_amount(ZCDP("1/3"))
-    'ρ = 0.333'
+    >>> write_amount(Pure("1/3"))
+    'ε = 0.333'
     """
     calibrated = guarantee.calibrated
     return calibrated.describe(format_figure(float(calibrated.amount)))
