@@ -43,7 +43,7 @@ def state_promise(unit: Unit, guarantee: Guarantee, what: str) -> str:
     If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
     >>> from inbounds.privacy.guarantee import ZCDP
     >>> print(state_promise(Unit(), ZCDP("0.01"), "this page"))
-    If one record held anything else, the probability of this page would change by a factor of at most 2.13, plus one in
+    If one record held anything else, the probability of this page would change by a factor of at most 2.12, plus one in
     a million (ρ = 0.01).
     """
     change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
@@ -61,7 +61,7 @@ def write_amount(guarantee: Guarantee) -> str:
     """A guarantee with its symbol, rounded.
 
     >>> write_amount(Pure("1/3"))
-    'ε = 0.333'
+    'ε = 0.33333'
     """
     calibrated = guarantee.calibrated
     return calibrated.describe(format_figure(float(calibrated.amount)))
