@@ -114,9 +114,10 @@ def trade_of(
 
 def _share_beyond(bounds: Any) -> float | None:
     """The share above released bounds, if nothing else is said."""
-    statistic = plain_statistic(bounds.statistic) if isinstance(bounds, Release) else None
-    find_coverage = getattr(statistic, "find_coverage", None)
-    return None if find_coverage is None else float(1 - find_coverage(bounds.terms)) / 2
+    if not isinstance(bounds, Release):
+        return None
+    coverage = plain_statistic(bounds.statistic).find_coverage(bounds.terms)
+    return None if coverage is None else float(1 - coverage) / 2
 
 
 def _stretch(lower: float, upper: float, times: float) -> tuple[float, float]:

@@ -127,12 +127,12 @@ class Release:
     @property
     def denominator(self) -> int | None:
         """The fixed public number that was divided by, where one was given."""
-        return getattr(plain_statistic(self.statistic), "denominator", None)
+        return plain_statistic(self.statistic).denominator
 
     @property
     def repair(self) -> str | None:
         """How noisy numbers were turned into possible ones, if a repair was chosen."""
-        return getattr(plain_statistic(self.statistic), "repair", None)
+        return plain_statistic(self.statistic).repair
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -172,8 +172,8 @@ class Release:
         table = self.table
         if (clock := self.clock) is not None:
             return show.to_times(table, clock)
-        present = getattr(plain_statistic(self.statistic), "present", None)
-        return table if present is None else present(table)
+        shown: Value = plain_statistic(self.statistic).present(table)
+        return shown
 
     @property
     def clock(self) -> Clock | None:

@@ -44,7 +44,7 @@ def key_names(release: "Release") -> list[str]:
 
 def axis_names(release: "Release") -> list[str]:
     """The names of the axes: the columns that have the cells, or row and column for a matrix."""
-    names = getattr(plain_statistic(release.statistic), "axis_names", None)
+    names = plain_statistic(release.statistic).axis_names
     if names is not None:
         return list(names)
     keys = key_names(release)

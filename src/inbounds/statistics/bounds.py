@@ -22,7 +22,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.selection import terms_of
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import keep
 from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
@@ -46,7 +46,7 @@ _MARGIN, _MOST_MARGIN = Fraction(1, 2), 100
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Statistic):
     """Bounds between which a share of the records lies; see `inbounds.bounds`.
 
     >>> Bounds("income", within=(0, 1e9)).title

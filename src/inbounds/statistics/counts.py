@@ -12,7 +12,7 @@ from inbounds.inference.result import Interval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import (
     UNIT_INTERVAL,
     count_groups,
@@ -39,7 +39,7 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Statistic):
     """The number of records with a level, in each group, or in all; see `inbounds.count`.
 
     >>> Count("smoker", level="yes").title
@@ -120,7 +120,7 @@ class Count:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Proportion:
+class Proportion(Statistic):
     """The share of records with a level; see `inbounds.proportion`.
 
     With ``by``, the share in each group: a noisy count over a noisy size.
