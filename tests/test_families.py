@@ -111,11 +111,11 @@ MODULES = read_modules()
 
 
 def test_nobody_asks_for_the_class_of_a_derivation():
-    assert len(find_class_questions(MODULES)) <= 65
+    assert find_class_questions(MODULES) == []
 
 
 def test_nobody_looks_up_a_member_by_its_name():
-    assert len(find_member_questions(MODULES)) <= 12
+    assert find_member_questions(MODULES) == []
 
 
 CLASS_QUESTIONS = [

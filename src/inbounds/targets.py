@@ -14,7 +14,6 @@ from inbounds._check import Array
 from inbounds._keywords import explain_making, explain_use
 from inbounds._text import visible
 from inbounds._types import Number
-from inbounds.derivations import Direct
 from inbounds.forecasts.forecast import forecast_errors, typical_error
 from inbounds.forecasts.preview import Option
 from inbounds.forecasts.wanted import Wanted, require_wanted, resize
@@ -353,8 +352,7 @@ def _width(request: Wanted) -> float:
         return 1.0
     widths = [upper - lower for lower, upper in record.limits_of_coordinates()]
     width = float(np.sqrt(np.mean(np.square(widths))))
-    if isinstance(record.derivation, Direct) and record.derivation.root:
-        return math.sqrt(width)
+    _, width = record.derivation.span(0.0, width)
     return width if math.isfinite(width) else float(request.size or 1)
 
 

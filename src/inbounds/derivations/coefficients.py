@@ -6,7 +6,7 @@ Where all are larger, nothing is changed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -25,11 +25,10 @@ _LEAST = 1e-12
 class Coefficients(Simulated):
     """The intercept and the slopes of the first column on the others, of a public number of records."""
 
-    rows: int
+    rows: int = field()
     repair: str
 
     text = "least squares from noisy moments"
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 

@@ -1,29 +1,26 @@
 """Coordinates that are values themselves, or the squares of them."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.base import Coordinates, Derivation, Limits, Situation, Tail
 from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
 from inbounds.privacy.certificate import Certificate, Composition
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(Derivation):
     """Noisy coordinates, times their units, within their bounds; with ``root`` the square roots of them."""
 
     root: bool = False
 
-    of_sums = False
     single = True
-    weighs_noise = False
     tail: ClassVar[Tail] = "bounds"
 
     @property
@@ -32,6 +29,10 @@ class Direct:
 
     @property
     def plain(self) -> bool:
+        return not self.root
+
+    @property
+    def keeps_numbers(self) -> bool:
         return not self.root
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -55,18 +56,11 @@ class Direct:
         worst = self.error(coordinates)
         return errors, (np.ravel(worst.worst_rmse), np.ravel(worst.worst_bias))
 
-    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
-        return None
-
     def room(self, values: Array) -> Array | None:
         return None
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         return plausible.counts(plausible.shares(situation) * situation.known_size())
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return (), ""
-
     def span(self, lower: float, upper: float) -> tuple[float, float]:
-        """Bounds of one coordinate as those of its value."""
         return (math.sqrt(lower), math.sqrt(upper)) if self.root else (lower, upper)

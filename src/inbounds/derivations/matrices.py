@@ -20,6 +20,7 @@ from inbounds.expected import (
     truncated_in_turn,
     worst_elements,
 )
+from inbounds.privacy.certificate import Certificate
 from inbounds.repairs.moments import beside_diagonal, possible, symmetric, triangle_size
 
 # If a correlation has at least this deviation, noise decides its value.
@@ -33,7 +34,7 @@ class Matrix(Simulated):
     repair: str
     unit: bool = False
 
-    of_sums = False
+    of_elements = True
 
     @property
     def text(self) -> str:
@@ -59,8 +60,7 @@ class Matrix(Simulated):
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
-        in_turn = coordinates.parts[0].bounding == "truncated"
-        noise = truncated_in_turn if in_turn else None
+        noise = self.draw_in_turn(coordinates.parts)
         errors = simulate(
             self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws, noise
         )
@@ -72,6 +72,9 @@ class Matrix(Simulated):
         # A repair may move one element away from the truth while it moves the matrix towards it.
         simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
         return errors, (np.maximum(symmetric(rmse), simulated[0]), np.maximum(symmetric(bias), simulated[1]))
+
+    def draw_in_turn(self, parts: tuple[Certificate, ...]) -> Any:
+        return truncated_in_turn if parts[0].bounding == "truncated" else None
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair)
@@ -97,7 +100,6 @@ class PairMatrix(Simulated):
 
     repair: str
 
-    of_sums = False
     plain = True
     text = "matrix of pairs"
     tail: ClassVar[Tail] = "noise"

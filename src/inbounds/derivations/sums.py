@@ -36,7 +36,6 @@ class MeanOfSums(Simulated):
 
     square: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 
@@ -76,8 +75,6 @@ class SumOfGroup(Simulated):
     """The sum of each group: its noisy sum, clipped to what is possible for the group."""
 
     text = "noisy sums"
-    plain = False
-    of_sums = False
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -110,7 +107,6 @@ class SpreadOfSums(Simulated):
 
     root: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 
@@ -154,7 +150,6 @@ class MatrixOfSums(Simulated):
     unit: bool = False
     pooled: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points
-from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
+from inbounds.expected import Doubles, continuous, is_coarse, root_error
 from inbounds.forecasts.choices import forecast_choices, typical_choice_error
 from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
-from inbounds.forecasts.guesses import plausible_cells, span_of_number, span_with_square
+from inbounds.forecasts.guesses import law_with_square, plausible_cells, span_of_number, span_with_square
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Laplace as LaplaceNoise
@@ -31,20 +30,21 @@ _LEAST_DRAWS, _DRAWS = 20, 1000
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
-    if isinstance(record.derivation, Points):
+    way = record.derivation
+    if way.as_points is not None:
         return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
-    if isinstance(record.derivation, MeanOfMoments) and record.derivation.knows_error(record.certificate):
-        return _mean_with_square(wanted, record, record.derivation)
-    if not isinstance(record.derivation, Direct):
+    if not way.knows_error(record.certificate):
         return _several(wanted, record)
-    return _many_alike(wanted, record) if record.axes else _one_number(wanted, record, record.derivation)
+    if not way.single:
+        return _mean_with_square(wanted, record)
+    return _many_alike(wanted, record) if record.axes else _one_number(wanted, record)
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
     """The record that a release would have if its noisy numbers were equal to the plausible true value."""
     way = record.derivation
-    if isinstance(way, Direct) and not record.axes:
-        low, high = span_of_number(wanted, record, way)
+    if way.single and not record.axes:
+        low, high = span_of_number(wanted, record)
         value = (low + high) / 2
         law = record.mechanism
         noisy = value**2 if way.root else value
@@ -56,36 +56,34 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Points):
+    if way.as_points is not None:
         return typical_choice_error(record, record.situation(wanted.guess, wanted.size))
-    if isinstance(way, MeanOfMoments) and way.knows_error(record.certificate):
-        return forecast_errors(wanted, record).typical
-    if not isinstance(way, Direct):
+    if not way.knows_error(record.certificate):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
         return one_figure(np.sqrt(np.mean(errors**2, axis=0)).reshape([len(axis) for axis in record.axes]))
-    if way.root or record.axes:
+    if not way.single or way.root or record.axes:
         return forecast_errors(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
-    points, weights = _spread_out(*span_of_number(wanted, record, way), float(part.spread))
+    points, weights = _spread_out(*span_of_number(wanted, record), float(part.spread))
     rmse, _ = _moments_at(part, points)
     return float(np.sqrt(weights @ rmse**2))
 
 
-def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
-    part = record.certificate
+def _one_number(wanted: Wanted, record: Release) -> Forecast:
+    part, way = record.certificate, record.derivation
     assert isinstance(part, Certificate)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
-    points, weights = _spread_out(*span_of_number(wanted, record, way), scale)
+    points, weights = _spread_out(*span_of_number(wanted, record), scale)
     find_figures = _of_roots if way.root else _of_points
     rmse, bias, half = find_figures(part, points, wanted.confidence)
     return _average(weights, rmse, bias, half, wanted.confidence)
 
 
-def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
+def _mean_with_square(wanted: Wanted, record: Release) -> Forecast:
     """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
-    law = way.law(replace(record, noisy=record.units).coordinates())
-    points, weights = _spread_out(*span_with_square(wanted, record, way), law.noise.scale)
+    law = law_with_square(record)
+    points, weights = _spread_out(*span_with_square(wanted, record), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
     return _average(weights, np.sqrt(moments_at.mse), moments_at.bias, half, wanted.confidence)
@@ -224,24 +222,13 @@ def _figures(errors: Array, level: float) -> list[Array]:
 
 
 def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
-    """Simulated errors at each of several plausible values. Noise that does not depend on them is drawn once."""
+    """Simulated errors at each of several plausible values."""
     if not truths:
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
     vectors = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
-    if isinstance(way, CentredSpread):
-        # What is drawn second depends on what was drawn first.
-        return [way.simulate(replace(record, noisy=vector).coordinates())[0] for vector in vectors]
     coordinates = replace(record, noisy=vectors[0]).coordinates()
-    worth = np.array([replace(coordinates, noisy=vector).worth for vector in vectors])
-    parts, units, limits, places = coordinates.parts, coordinates.units, coordinates.limits, coordinates.places
-    if parts[0].dimension > 1:
-        noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
-        noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
-        return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits.exact())[:, None])
-    in_turn = isinstance(way, Matrix) and parts[0].bounding == "truncated"
-    one_by_one = truncated_in_turn if in_turn else None
-    return [simulate(way.values, at, parts, units, limits, draws, one_by_one, places) for at in worth]
+    return way.errors_at([replace(coordinates, noisy=vector) for vector in vectors], draws)
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:

@@ -99,8 +99,8 @@ def _list_sums(cells: int, fewest: int, scale: float) -> tuple[Array, Array] | N
 
 def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
     """The derivation, the noisy numbers of records in the first cells, and the scale of the noise."""
-    way, certificate = release.derivation, release.certificate
-    assert isinstance(way, PointsOfCounts)
+    way, certificate = release.derivation.as_counted, release.certificate
+    assert way is not None
     assert isinstance(certificate, Certificate)
     sums = [int(x) for x in accumulate(release.noisy)]
     return way, sums[:-1], float(certificate.grid.scale.steps)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Chosen, Coordinates, Derivation, FromTree, Limits, Situation
+from inbounds.derivations import Coordinates, Derivation, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.expected.variances import noise_variances
@@ -142,9 +142,7 @@ class Release:
     @property
     def _levels(self) -> tuple[int, ...]:
         """The depth of each coordinate in a tree, or the depth of its draw, or which of several draws it is from."""
-        if isinstance(self.derivation, CentredSpread | Chosen):
-            return self.derivation.depths
-        return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
+        return self.derivation.depths
 
     @property
     def mechanism(self) -> GridMechanism:

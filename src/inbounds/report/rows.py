@@ -11,7 +11,6 @@ import numpy as np
 
 from inbounds._estimates import QUALITIES, Estimate
 from inbounds._text import csv_cell
-from inbounds.derivations import Chosen, Points
 from inbounds.expected import Error
 from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
@@ -125,15 +124,25 @@ class Section:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
         derivation, possible = self.release.derivation, list_possible(self.release)
-        if isinstance(derivation, Chosen) and derivation.points is not None:
-            possible = [(float(derivation.points[0]), float(derivation.points[-1]))] * size
+        if (span := derivation.find_range()) is not None:
+            possible = [span] * size
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        points = isinstance(derivation, Points)
-        if isinstance(derivation, Chosen) and derivation.size is None:
+        points = derivation.as_points
+        if points is not None and points.size is None:
             # Without a number of records nothing is known about the error.
             rmse = bias = [None] * size
-        columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size, [points] * size)
+        columns = (
+            self.cells,
+            values,
+            lower,
+            upper,
+            rmse,
+            bias,
+            possible,
+            [from_zero] * size,
+            [points is not None] * size,
+        )
         return [Row(*fields) for fields in zip(*columns, strict=True)]
 
     def write(self, row: Row) -> str:

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import percent
-from inbounds.derivations import Direct, Points
 from inbounds.inference.result import NORMAL, Interval, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
@@ -165,7 +164,7 @@ def list_notes(section: Section) -> list[str]:
         notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{names}.")
     notes += filter(None, [plain_statistic(release.statistic).describe_fit(release)])
     bounded = bool(np.isfinite(section.error.worst_bias).all())
-    notes += [_describe_price(section)] if bounded and not isinstance(release.derivation, Points) else []
+    notes += [_describe_price(section)] if bounded and release.derivation.as_points is None else []
     if not release.derivation.plain:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:
@@ -262,9 +261,8 @@ def _list_idle(section: Section) -> list[str]:
         if len(set(limits)) != 1:
             return []
         ((low, high),) = set(limits)
-        if isinstance(release.derivation, Direct) and release.derivation.root:
-            # The limits are those of the variance that was drawn.
-            low, high = low**0.5, high**0.5
+        # The limits may be those of a variance of which the root was taken.
+        low, high = release.derivation.span(low, high)
     return [
         row.cell
         for row in section.distinct_rows()

@@ -138,8 +138,8 @@ class Bounds(Statistic):
 
     def ends_of(self, release: Release) -> tuple[Any, Any]:
         """The released bounds as exact numbers or dates, for a statistic that uses them."""
-        way = release.derivation
-        assert isinstance(way, Chosen)
+        way = release.derivation.as_chosen
+        assert way is not None
         lower, upper = self._complete_ends(way.move_out(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]

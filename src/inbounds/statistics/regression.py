@@ -140,8 +140,8 @@ class Regression(Statistic):
         """
         names = tuple(column.name for column in self._columns)
         whole = tuple(column.name for column in self._columns if column.integer)
-        assert isinstance(release.derivation, Coefficients)
         table = release.derivation.table
+        assert table is not None
         bounds = {column.name: column.ends for column in self._columns}
         statistic = Moments(bounds=bounds, repair=choose_repair(None, len(names)), integer=whole)
         columns = tuple(rule_of(quantise(column, release.terms)) for column in self._columns)
