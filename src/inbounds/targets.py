@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,23 @@ from inbounds._check import Array
 from inbounds._keywords import explain_making, explain_use
 from inbounds._text import visible
 from inbounds._types import Number
-from inbounds.forecasts.forecast import forecast_errors, typical_error
-from inbounds.forecasts.preview import Option
+from inbounds.forecasts.forecast import typical_error
+from inbounds.forecasts.likely import MOST, Errors, find_errors, find_population_errors
+from inbounds.forecasts.search import TOLERANCE, Search
 from inbounds.forecasts.wanted import Wanted, require_wanted, resize
 from inbounds.inference.result import KINDS
 from inbounds.tables.schema import DataError
 
-__all__ = ["Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
+__all__ = ["LeastEpsilon", "Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
 
 # A statistic as it is handed over, in messages.
 _EXAMPLE = "Wanted('mean', {'bounds': (0, 100), 'rows': 1000})"
-_MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
-_MOST_ROWS = 2**31
+_MOST_EPSILON = 1e5
+# The places of the least and of the largest ε among all numbers with three digits.
+_PLACES = -6 * 900, 5 * 900
+# If the error for the middle column is so near that for nine of ten, one ε is for both.
+_ALIKE = 0.98
+_MOST_ROWS, _START_ROWS = 2**31, 1000
 # Shares of a budget are rounded to a millionth of it.
 _PARTS = 10**6
 
@@ -33,7 +39,7 @@ _PARTS = 10**6
 @explain_making("Target(half_width=1)")
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The error that a release should have: an RMSE or a half-width, typical or worst.
+    """The error that a release should have for most plausible columns, or for all: an RMSE or a half-width.
 
     Parameters
     ----------
@@ -42,7 +48,7 @@ class Target:
     half_width
         The half-width.
     worst
-        Whether the error is the worst case over the plausible range.
+        Whether the target is for all columns within ``plausible``, and not for nine of ten.
     kind
         ``"noise"`` for the statistic of the table, ``"population"`` to include the sampling error. The latter needs
         ``half_width``, and cannot be combined with ``worst``.
@@ -76,24 +82,63 @@ class Target:
         return float(self.rmse if self.rmse is not None else self.half_width or 0.0)
 
     def meets(self, error: float) -> bool:
-        """Whether an error is small enough. A tiny tolerance makes the answer the same on every processor."""
-        return error <= self.wanted * (1 + 1e-9)
+        """Whether an error is small enough."""
+        return error <= self.wanted * (1 + TOLERANCE)
 
     def reached(self, wanted: Wanted) -> float:
-        """The error of a release, in the same figure as the target."""
+        """The error of a release that holds for nine of ten plausible columns, in the same figure as the target."""
+        return self.errors(wanted).of_share_exactly(MOST)
+
+    def describe(self, most: float, middle: float, confidence: float) -> str:
+        """What the ε for nine of ten columns keeps, and the one for the middle column, in words."""
+        goal = f"an RMSE of {self.wanted:g}" if self.rmse is not None else f"±{self.wanted:g}"
+        often = "" if self.rmse is not None else f" in {_check.percent(confidence)} of releases"
+        goal += " for the population" if self.kind == "population" else ""
+        if middle == most:
+            return f"epsilon {most:g} keeps {goal}{often} for all plausible columns"
+        return f"epsilon {most:g} keeps {goal}{often} for 9 of 10 plausible columns, {middle:g} for the middle one"
+
+    def errors(self, wanted: Wanted) -> Errors:
+        """The error of a release at plausible truths, in the same figure as the target: the largest of all if worst."""
         if self.kind == "population":
-            record = wanted.draft().record
-            return float(np.max(Option(wanted, record, forecast_errors(wanted, record)).half_width()))
-        forecast = forecast_errors(wanted)
-        if self.rmse is not None:
-            return forecast.worst if self.worst else forecast.typical
-        return float(np.max(forecast.worst_half_width)) if self.worst else forecast.reach
+            return find_population_errors(wanted)
+        errors = find_errors(wanted, half_width=self.rmse is None, corners=self.worst)
+        return Errors(np.array([errors.of_share_exactly(1)])) if self.worst else errors
+
+
+class LeastEpsilon(float):
+    """The ε that keeps a target for nine of ten plausible columns. It is a number that knows what it holds for.
+
+    Attributes
+    ----------
+    middle
+        The ε that keeps the target for half of the plausible columns.
+    text
+        What both keep, in words.
+    """
+
+    __slots__ = ("middle", "text")
+    middle: float
+    text: str
+
+    def __new__(cls, epsilon: float, middle: float, text: str) -> "LeastEpsilon":
+        made = super().__new__(cls, epsilon)
+        made.middle, made.text = middle, text
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float, str]:  # type: ignore[override]
+        return float(self), self.middle, self.text
 
 
 # claim:least-epsilon
 @explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
-def least_epsilon(wanted: Wanted, target: Target) -> float:
-    """The smallest ε with which a release reaches a target, rounded up to three digits.
+def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
+    """The smallest ε that keeps a target for 9 of 10 plausible columns, to three digits.
+
+    The error of many statistics depends on the column: on its spread relative to its bounds, on where its mean lies, on
+    the sizes of groups. So ε is found for columns that are plausible: those that ``plausible`` of `Wanted` describes,
+    or else those of `inbounds.derivations.likely_truths`. For each of nine in ten, a half-width is kept by 95% of
+    releases. What the column holds makes ε smaller: ``plausible={"values": "measure"}`` or ``{"values": "amount"}``.
 
     Parameters
     ----------
@@ -104,8 +149,9 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
 
     Returns
     -------
-    float
-        The smallest ε.
+    LeastEpsilon
+        The smallest ε, a number. Its ``middle`` is the ε that is enough for half of the columns, and its ``text`` has
+        both in words.
 
     Raises
     ------
@@ -117,37 +163,55 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     >>> wanted = Wanted("proportion", {"rows": 1000, "epsilon": 1})
     >>> least_epsilon(wanted, Target(half_width=0.01))
     0.285
+    >>> spread = Wanted("standard_deviation", {"bounds": (0, 100), "rows": 5000, "epsilon": 1})
+    >>> least_epsilon(spread, Target(half_width=0.5)).text
+    'epsilon 1.96 keeps ±0.5 in 95% of releases for 9 of 10 plausible columns, 0.459 for the middle one'
     """
 
     require_wanted(wanted)
     _require_target(target)
 
-    def enough(epsilon: float) -> bool:
-        return target.meets(target.reached(wanted.but(epsilon=epsilon)))
+    @cache
+    def errors_at(place: int) -> Errors:
+        return target.errors(wanted.but(epsilon=_epsilon_at(place)))
 
-    if not enough(_MOST_EPSILON):
-        limit = target.reached(wanted.but(epsilon=_MOST_EPSILON))
-        raise ValueError(
-            f"no epsilon reaches {target.wanted:g}: the error is {limit:.4g} even without noise; use more rows"
-            if target.kind == "population"
-            else f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}: the error is still {limit:.4g}"
-        )
-    low, high = math.log(_LEAST_EPSILON), math.log(_MOST_EPSILON)
-    if enough(_LEAST_EPSILON):
-        return _LEAST_EPSILON
-    while high - low > 2e-4:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
-    return _round_up(math.exp(high), enough)
+    def search(error_of: Callable[[Errors], float], start: float) -> float:
+        steps = Search(lambda place: error_of(errors_at(place)), _epsilon_at, _place_of, _PLACES)
+        place = steps.find(target.wanted, start)
+        if place is None:
+            errors = errors_at(_PLACES[1])
+            raise ValueError(_explain_limit(target, error_of(errors), depends=errors.depend))
+        return _epsilon_at(place)
+
+    most = search(lambda errors: errors.of_share_exactly(MOST), search(lambda errors: errors.of_share(MOST), 1.0))
+    errors = errors_at(_place_of(most))
+    middle = errors.of_share(0.5)
+    if middle > _ALIKE * errors.of_share(MOST):
+        half = most
+    else:
+        # The error of most statistics is about one over ε.
+        half = min(search(lambda errors: errors.of_share(0.5), most * middle / target.wanted), most)
+    return LeastEpsilon(most, half, target.describe(most, half, wanted.confidence))
 
 
-def _round_up(epsilon: float, enough: Callable[[float], bool]) -> float:
-    """Round ε up to three digits, and further if a simulated error is not monotone."""
-    digit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
-    steps = math.ceil(epsilon / digit - 1e-9)
-    while not enough(float(f"{steps * digit:.6g}")):
-        steps += 1
-    return float(f"{steps * digit:.6g}")
+def _explain_limit(target: Target, limit: float, *, depends: bool) -> str:
+    """Why no ε is enough, and what to do about it."""
+    remedy = "use more rows" + (", or say more about the columns in plausible=" if depends else "")
+    if target.kind == "population":
+        return f"no epsilon reaches {target.wanted:g}: the error is {limit:.4g} even without noise; {remedy}"
+    return f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}: the error is still {limit:.4g}"
+
+
+def _epsilon_at(place: int) -> float:
+    """The numbers with three digits, in order: 1.00 at 0, 1.01 at 1, 10.0 at 900."""
+    power, digits = divmod(place, 900)
+    return float(f"{digits + 100}e{power - 2}")
+
+
+def _place_of(epsilon: float) -> int:
+    """The place of the number with three digits that is next to this one."""
+    power = math.floor(math.log10(epsilon))
+    return 900 * power + round(epsilon / 10.0**power * 100) - 100
 
 
 @explain_use("least_rows(Wanted('mean', {'bounds': (0, 100), 'epsilon': 1}), Target(half_width=1))")
@@ -189,19 +253,14 @@ def least_rows(wanted: Wanted, target: Target) -> int:
             # Fewer rows than the statistic needs.
             return math.inf
 
-    low, high = 0, 1
-    while not target.meets(error_of(high)):
-        if high >= _MOST_ROWS:
-            raise ValueError(
-                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: the error is still "
-                f"{error_of(high):.4g}. The error of counts, sums and fixed denominators does not depend on the number "
-                "of rows; use a larger epsilon"
-            )
-        low, high = high, min(4 * high, _MOST_ROWS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if target.meets(error_of(middle)) else (middle, high)
-    return high
+    rows = Search(error_of, float, round, (1, _MOST_ROWS)).find(target.wanted, _START_ROWS)
+    if rows is None:
+        raise ValueError(
+            f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: the error is still "
+            f"{error_of(_MOST_ROWS):.4g}. The error of counts, sums and fixed denominators does not depend on the "
+            "number of rows; use a larger epsilon"
+        )
+    return rows
 
 
 def _require_target(value: Any) -> None:

@@ -61,7 +61,7 @@ def test_the_main_job(monkeypatch, capsys, folder):
     status, said, _ = called(
         monkeypatch, capsys, "ledger", "verify", folder / "survey.ledger", "--record", out / "release.json"
     )
-    assert (status, said) == (0, "4 entries are unchanged, with 1 record\n")
+    assert (status, said) == (0, "7 entries are unchanged, with 1 record\n")
 
 
 def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
@@ -97,7 +97,7 @@ def test_a_ledger_without_its_file_waits_for_its_owner(monkeypatch, capsys, fold
         assert called(monkeypatch, capsys, "ledger", words, book)[0] == 0
     assert called(monkeypatch, capsys, "ledger", "accept", book)[0] == 2
     status, said, _ = called(monkeypatch, capsys, "ledger", "accept", book, "--why", "moved", "--by", "Ada")
-    assert (status, said) == (0, "accepted with its 4 entries; the reason is entry 4\n")
+    assert (status, said) == (0, "accepted with its 7 entries; the reason is entry 7\n")
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
     assert (status, "stored" in said + err) == (0, True)
     assert "moved  (Ada)" in called(monkeypatch, capsys, "ledger", "show", book)[1]
@@ -187,7 +187,7 @@ def test_ledgers_for_others(monkeypatch, capsys, folder):
     book = folder / "survey.ledger"
     status, said, _ = called(monkeypatch, capsys, "ledger", "export", book)
     table = pl.read_csv(said.encode())
-    assert table["kind"].to_list() == ["ledger", "dataset", "charge", "result"]
+    assert table["kind"].to_list() == ["ledger", "dataset", "charge", "attempt", "drawing", "drawn", "result"]
     assert table["epsilon"].to_list()[2] == 1
     status, said, _ = called(monkeypatch, capsys, "ledger", "export", book, "--as", "registry")
     (entry,) = json.loads(said)

@@ -162,7 +162,7 @@ def test_broken_tables(folder, monkeypatch, capsys, part):
         kinds = [entry.kind for entry in chain]
         if status == 0:
             # A change that the rules provide for: another number, another group.
-            assert kinds == ["ledger", "dataset", "charge", "result"]
+            assert kinds == ["ledger", "dataset", "charge", "attempt", "drawing", "drawn", "result"]
             shutil.rmtree(folder / "out")
             continue
         assert (status, said) == (2, ""), data
@@ -170,7 +170,7 @@ def test_broken_tables(folder, monkeypatch, capsys, part):
         assert err.count("\n") == 1, err
         assert "Traceback" not in err
         assert not (folder / "out").exists()
-        assert kinds in ([], ["ledger", "dataset", "charge", "failure"])
+        assert kinds in ([], ["ledger", "dataset", "charge", "attempt", "failure"])
         free += not kinds
         wrong += 1
     assert 0 < free < wrong

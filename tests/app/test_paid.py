@@ -18,6 +18,7 @@ import inbounds as ib
 from inbounds import ledger
 from inbounds.errors import DataError, EngineError, LedgerError, Unfinished
 from inbounds.ledger import Account, Pure, sqlite
+from inbounds.ledger.turns import hold_turn, lock_path
 from inbounds.road import run
 from inbounds.road.drawn import draw_length, read_draws, write_draws
 from inbounds.road.signals import hold_signals
@@ -253,8 +254,8 @@ def test_equal_requests_at_the_same_moment_wait_for_the_one_result(account, monk
     monkeypatch.setattr(run, "count_exactly", slow)
     values, waiting = [], threading.Semaphore(0)
     monkeypatch.setattr(
-        "inbounds.road.run.ledgers.hold_turn",
-        lambda account, request, _: ledger.turns.hold_turn(account, request, lambda _: waiting.release()),
+        "inbounds.road.run.hold_turn",
+        lambda account, request, _: hold_turn(account, request, lambda _: waiting.release()),
     )
 
     def work():
@@ -272,7 +273,7 @@ def test_equal_requests_at_the_same_moment_wait_for_the_one_result(account, monk
     assert len(values) == 4
     assert len(set(values)) == 1
     assert Counter(kinds(account))["charge"] == Counter(kinds(account))["drawing"] == 1
-    assert not ledger.turns.lock_path(account.ledger).exists()
+    assert not lock_path(account.ledger).exists()
 
 
 @pytest.mark.claim("drawn-once")

@@ -172,7 +172,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
     def refuse(*_):
         raise AssertionError("a preview touched data or randomness")
 
-    monkeypatch.setattr("inbounds.road.run.tally", refuse)
+    monkeypatch.setattr("inbounds.road.run.count_cells", refuse)
     monkeypatch.setattr("inbounds.road.run.read", refuse)
     monkeypatch.setattr("inbounds.road.draw.entropy_source", refuse)
     for one in ALL.values():

@@ -87,7 +87,7 @@ def test_cells_of_a_wave_do_divide_it():
     (typical,) = {
         float(size)
         for size in np.ravel(
-            wanted.draft().record.derivation._truths(record.situation(None, wanted.size)).typical.sizes
+            wanted.draft().record.derivation.find_truths(record.situation(None, wanted.size)).typical.sizes
         )
     }
     assert typical == PERSONS / 2 / 4

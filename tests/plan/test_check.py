@@ -275,3 +275,25 @@ def test_rows_that_are_left_out_are_said_up_to_where_there_are_none():
         "rows left out by the rows that are kept of each person: 43.8% where 1 is kept, 15.0% where 2 are kept, "
         "0.5% where 5 are kept, none where 10 or more are kept"
     )
+
+
+@pytest.mark.claim("inspection")
+def test_fields_with_bytes_that_are_no_characters_are_counted(tmp_path):
+    """They look like any other level that is none; the check names the cause."""
+    path = tmp_path / "survey.csv"
+    path.write_bytes("region,who\nnord,Müller\nsüd,Möller\nnord,Meier\n".encode("latin-1"))
+    plan = {
+        "data": {"source": str(path), "rows": 3, "person": "who"},
+        "budget": {"epsilon": 1},
+        "columns": {"region": {"levels": ["nord", "süd"], "other": "nord"}},
+        "release": [{"name": "regions", "statistic": "histogram", "columns": ["region"]}],
+    }
+    checks = ib.check(ib.Plan.of(plan))
+    assert checks.inspection.census.persons == 3
+    assert checks.to_dict()["undecodable"] == [{"file": "the file 'survey.csv'", "columns": {"region": 1, "who": 2}}]
+    assert "  who: 2\n" in str(checks)
+    assert 'as in encoding = "cp1252" under [data]' in str(checks)
+    plan["data"]["encoding"] = "cp1252"
+    checks = ib.check(ib.Plan.of(plan))
+    assert checks.to_dict()["undecodable"] == []
+    assert checks.strays[0].other == 0

@@ -3,12 +3,15 @@
 import itertools
 import warnings
 from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import inbounds as ib
@@ -336,26 +339,56 @@ def test_the_size_of_a_table_is_counted_once(person, rows, place, tmp_path, monk
 
 
 LONG = 2**60
-UNFIT = {
-    "integers of pandas": pd.DataFrame({"id": [LONG, LONG + 1], "x": 1.0}),
-    "integers next to a missing one": pd.DataFrame({"id": [LONG, LONG + 1, None], "x": 1.0}),
-    "integers of a list": {"id": [LONG, LONG + 1], "x": [1.0, 1.0]},
-    "integers among texts": {"id": [LONG, LONG + 1, "a"], "x": [1.0, 1.0, 1.0]},
-    "integers of NumPy": {"id": np.array([LONG, LONG + 1]), "x": np.ones(2)},
-    "bytes": pd.DataFrame({"id": [b"a", b"b"], "x": 1.0}),
-    "half of a letter": {"id": ["\ud800", "\udc00"], "x": [1.0, 1.0]},
+HALVES = ["\ud800", "\udc00"]
+MOMENT = datetime(2020, 10, 25, 2, 30)
+# Two persons each, whom 0.2 took for one or refused.
+UNLIKE = {
+    "integers of pandas": pd.DataFrame({"id": [LONG, LONG + 1]}),
+    "integers next to a missing one": pd.DataFrame({"id": pd.Series([LONG, LONG + 1, None], dtype=object)}),
+    "categories next to a missing one": pd.DataFrame({"id": pd.Categorical([LONG, LONG + 1, None])}),
+    "integers of a list": {"id": [LONG, LONG + 1]},
+    "an integer and a text": {"id": [LONG, "a"]},
+    "integers of NumPy": {"id": np.array([LONG, LONG + 1])},
+    "bytes": pd.DataFrame({"id": [b"a", b"b"]}),
+    "half of a letter": {"id": HALVES},
+    "tuples": {"id": [("a", 1), ("a", 2)]},
+    "a number and its text": {"id": [1, "1"]},
+    "decimals": {"id": [Decimal("1.00000000000000000001"), Decimal("1.00000000000000000002")]},
+    "fractions": {"id": [Fraction(1, 3), Fraction(1 / 3)]},
+    "long doubles": {"id": np.array([1, 1 + np.finfo(np.longdouble).eps])},
+    "nanoseconds": pd.DataFrame({"id": np.array([1, 2], dtype="datetime64[ns]")}),
+    "an hour that is there twice": {"id": [MOMENT, MOMENT.replace(fold=1)]},
+    "decimals of Arrow in pandas": pd.DataFrame(
+        {"id": pd.array([Decimal("1.00000000000000000001"), Decimal(1)], dtype=pd.ArrowDtype(pa.decimal128(38, 20)))}
+    ),
+    "wide decimals of Arrow": pa.table({"id": pa.array([Decimal(1), Decimal(f"1.{1:040}")], pa.decimal256(60, 40))}),
 }
 
 
-@pytest.mark.claim("kept")
-@pytest.mark.parametrize("case", UNFIT)
-def test_ids_that_could_be_taken_for_one_are_refused(case, tmp_path):
+@pytest.mark.claim("identity")
+@pytest.mark.parametrize("case", UNLIKE)
+def test_ids_that_differ_are_two_persons(case, tmp_path):
     """Of two persons under one id, one who goes makes room for the other: their row counts in place of none."""
-    account = Account(tmp_path / "a.ledger", "visits", 5)
-    with pytest.raises(DataError, match="column 'id' must hold ids that can be told apart") as caught:
-        ib.count(UNFIT[case], epsilon=1, person="id", neighbours="add-remove", ledger=account)
-    assert str(LONG) not in str(caught.value)
-    assert not account.ledger.exists()
+    account = Account(tmp_path / "a.ledger", "visits", 10**6)
+    assert ib.count(UNLIKE[case], epsilon=10**5, person="id", neighbours="add-remove", ledger=account).value == 2
+    both = ib.count(UNLIKE[case], epsilon=10**5, person="id", neighbours="add-remove", fold={"rows": "count"})
+    assert both.value == 2
+
+
+@pytest.mark.claim("identity")
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_surnames_in_an_encoding_that_was_not_declared_are_persons(encoding, tmp_path):
+    """Every byte that was no character became the same one, and surnames of equal length became one person."""
+    path = tmp_path / "t.csv"
+    names = ["Иванов", "Петров", "Сидоро"] if encoding == "utf-8" else ["\x81", "\x8d", "\x8f"]
+    octets = [name.encode("cp1251" if encoding == "utf-8" else "latin-1") for name in names]
+    path.write_bytes(b"id,x\n" + b"".join(name + b",1\n" for name in [*octets, octets[0]]))
+    plan = {
+        "data": {"source": str(path), "person": "id", "encoding": encoding, "neighbours": "add-remove"},
+        "budget": {"epsilon": 10**5, "ledger": str(tmp_path / "a.ledger"), "dataset": "t"},
+        "release": [{"name": "rows", "statistic": "count"}],
+    }
+    assert ib.release(ib.Plan.of(plan))["rows"].value == 3
 
 
 @pytest.mark.claim("kept")

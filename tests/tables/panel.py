@@ -61,9 +61,14 @@ def limbs_of(who):
 def kept_by_hand(table, rule, integers, group=None, at=None, *, untyped=False):
     """The rows that are kept, one person after another. ``integers`` are (name, low, limbs, function of a row).
 
-    Ids of an ``untyped`` table are text, whatever they look like.
+    Ids of an ``untyped`` table are text, in which numbers and dates are marked as such.
     """
-    digits_of = (lambda who: limbs_of(str(who))) if untyped else limbs_of
+
+    def digits_of(who):
+        if untyped and isinstance(who, date):
+            who = f"\0d{(who - date(1970, 1, 1)).days}"
+        return limbs_of(f"\0n{who}" if untyped and isinstance(who, int) else who)
+
     drawn = iter(range(10**6))
 
     def draw(limit):

@@ -25,6 +25,7 @@ from inbounds.derivations.moments import TableOfMoments as TableOfMoments
 from inbounds.derivations.simplex import AllButOne as AllButOne
 from inbounds.derivations.simplex import FromTree as FromTree
 from inbounds.derivations.simplex import NearestCounts as NearestCounts
+from inbounds.derivations.simplex import OnSimplex as OnSimplex
 from inbounds.derivations.simplex import Projected as Projected
 from inbounds.derivations.simplex import Rescaled as Rescaled
 from inbounds.derivations.sums import MatrixOfSums as MatrixOfSums

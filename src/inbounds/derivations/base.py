@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from inbounds.derivations.columns import Points
     from inbounds.derivations.counted import PointsOfCounts
     from inbounds.derivations.moments import TableOfMoments
+    from inbounds.derivations.truths import Truths
 
 Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
 
@@ -192,6 +193,16 @@ class Derivation(ABC):
         return False
 
     @property
+    def on_simplex(self) -> bool:
+        """Whether values are shares or counts that add up to a known number."""
+        return False
+
+    @property
+    def repair(self) -> str:
+        """The repair of a matrix; ``"clip"``, which takes no time, for values that are no matrix."""
+        return "clip"
+
+    @property
     def rows(self) -> int | None:
         """The public number of records that values are computed with."""
         return None
@@ -278,17 +289,18 @@ class Derivation(ABC):
         """The law of a value that is no single coordinate but whose error is known."""
         return None
 
-    def errors_at(self, each: Sequence[Coordinates], draws: int) -> list[Array]:
-        """Simulated errors at each of several plausible truths. Noise that does not depend on them is drawn once."""
-        first = each[0]
-        worth = np.array([coordinates.worth for coordinates in each])
-        parts, units, limits, places = first.parts, first.units, first.limits, first.places
-        if parts[0].dimension > 1:
-            noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
+    def errors_at(self, coordinates: Coordinates, truths: Sequence[Array], draws: int) -> list[Array]:
+        """Simulated errors at each of several plausible truths, a row per draw.
+
+        Noise that does not depend on the truth is drawn once.
+        """
+        parts, units, limits, places = coordinates.parts, coordinates.units, coordinates.limits, coordinates.places
+        if parts[0].dimension > 1 and parts[0].noise != "zero-sum":
+            worth, noise = np.array(truths), draw_noise(parts, units, np.random.default_rng(0), draws, places)
             noisy = self.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
             return list(noisy.reshape(len(worth), draws, -1) - self.values(worth, limits.exact())[:, None])
         noise_of = self.draw_in_turn(parts)
-        return [simulate(self.values, at, parts, units, limits, draws, noise_of, places) for at in worth]
+        return [simulate(self.values, at, parts, units, limits, draws, noise_of, places) for at in truths]
 
     def draw_in_turn(self, parts: tuple[Certificate, ...]) -> Any:
         """How to simulate noise whose coordinates are drawn in turn; None for noise that is drawn independently."""
@@ -304,12 +316,17 @@ class Derivation(ABC):
 
     # Plausible truths
 
+    def find_truths(self, situation: Situation) -> "Truths | None":
+        """The plausible truths of the columns and groups; None if errors do not depend on them."""
+        return None
+
     def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
         """Other plausible truths, at the ends of what is possible, and in words what was assumed.
 
-        Each may replace what was stated, for `plausible`. For most statistics the truth matters little.
+        Each may replace what was stated, for `plausible`.
         """
-        return (), ""
+        truths = self.find_truths(situation)
+        return ((), "") if truths is None else truths.assume()
 
     def check_plausible(self, situation: Situation) -> None:
         """Refuse a statement that a forecast could not use."""

@@ -9,7 +9,7 @@ of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -73,26 +73,35 @@ class CentredSpread(Simulated):
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        rng, worth, rows = np.random.default_rng(0), coordinates.worth, self.rows
-        first = continuous(coordinates.parts[0], coordinates.units[0]).sample(0.0, _DRAWS, rng=rng)
+        first, second = self._draw(coordinates, _DRAWS)
+        errors = self._errors(coordinates.worth, coordinates, first, second)
+        rmse, bias = self._worst(first, second, coordinates.limits)
+        return errors, (np.maximum(rmse, np.sqrt((errors**2).mean(axis=0))), bias)
+
+    def errors_at(self, coordinates: Coordinates, truths: Sequence[Array], draws: int) -> list[Array]:
+        """Simulated errors at several truths, with the law of ``coordinates``; noise is drawn once."""
+        noise = self._draw(coordinates, min(draws, _DRAWS))
+        return [self._errors(worth, coordinates, *noise) for worth in truths]
+
+    def _draw(self, coordinates: Coordinates, draws: int) -> tuple[Array, Array]:
+        """The noise of both draws."""
+        rng = np.random.default_rng(0)
+        first = continuous(coordinates.parts[0], coordinates.units[0]).sample(0.0, draws, rng=rng)
         if self.fourth:
             # Drawn with its fourth powers, Σt has Laplace noise of its own.
-            second = rng.laplace(0.0, float(coordinates.parts[1].spread * coordinates.units[1]) / 2, _DRAWS)
-        else:
-            second = continuous(coordinates.parts[1], coordinates.units[1]).sample(0.0, _DRAWS, rng=rng)
+            return first, rng.laplace(0.0, float(coordinates.parts[1].spread * coordinates.units[1]) / 2, draws)
+        return first, continuous(coordinates.parts[1], coordinates.units[1]).sample(0.0, draws, rng=rng)
+
+    def _errors(self, worth: Array, coordinates: Coordinates, first: Array, second: Array) -> Array:
+        """Errors at one truth: what is drawn second depends on what was drawn first."""
+        rows = self.rows
         value = self.values(worth, coordinates.limits)
         scatter = float(value[0] ** 2 if self.root else value[0]) * (rows - 1) / _half(coordinates.limits) ** 2
         mean = float(np.clip(worth[0] / rows, -1.0, 1.0))
         sums = rows * mean + first
         centre = np.clip(sums / rows, -1.0, 1.0)
         second_sums = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
-        errors = self.values(np.stack([sums, self.turn(second_sums)], axis=-1), coordinates.limits) - value
-        rmse, bias = self._worst(first, second, coordinates.limits)
-        return errors, (np.maximum(rmse, np.sqrt((errors**2).mean(axis=0))), bias)
-
-    def errors_at(self, each: Sequence[Coordinates], draws: int) -> list[Array]:
-        # What is drawn second depends on what was drawn first.
-        return [self.simulate(coordinates)[0] for coordinates in each]
+        return self.values(np.stack([sums, self.turn(second_sums)], axis=-1), coordinates.limits) - value
 
     def unbiased(self, coordinates: Coordinates) -> Array | None:
         if self.root:
@@ -114,7 +123,7 @@ class CentredSpread(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth, half = self._truths(situation).typical, _half(situation)
+        truth, half = self.find_truths(situation).typical, _half(situation)
         mean = (float(truth.means[0]) - float(situation.columns[0].mean())) / half
         scatter = (self.rows - 1) * float(truth.matrix[0, 0]) / half**2
         squares = (scatter + self.surplus) / (1 + abs(mean)) ** 2
@@ -124,10 +133,7 @@ class CentredSpread(Simulated):
             vector.append(8 * min(3 * squares**2 / self.rows, squares) - 8 * squares + self.rows)
         return tuple(Fraction(x) / unit for x, unit in zip(vector, situation.units, strict=True))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "spread" if self.root else "squared spread")
 
 

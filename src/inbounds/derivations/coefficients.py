@@ -5,16 +5,16 @@ beside one of its eigenvalues, this would invert the noise, so eigenvalues below
 Where all are larger, nothing is changed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.moments import TableOfMoments
+from inbounds.derivations.truths import Truths
 from inbounds.expected import affordable_matrices
 
 # The least eigenvalue of regressors whose moments are known exactly.
@@ -26,7 +26,7 @@ class Coefficients(Simulated):
     """The intercept and the slopes of the first column on the others, of a public number of records."""
 
     rows: int = field()
-    repair: str
+    repair: str = field()
 
     text = "least squares from noisy moments"
     of_sums = True
@@ -84,5 +84,5 @@ class Coefficients(Simulated):
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         return self.table.plausible(situation)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.table.assume(situation)
+    def find_truths(self, situation: Situation) -> Truths:
+        return self.table.find_truths(situation)

@@ -2,7 +2,6 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -78,9 +77,6 @@ class Points(Simulated):
 
     def room(self, values: Array) -> Array | None:
         return None
-
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(situation).assume()
 
     def check_plausible(self, situation: Situation) -> None:
         self.find_truths(situation)

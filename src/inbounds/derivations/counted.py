@@ -57,9 +57,9 @@ class PointsOfCounts(Points):
         return [Fraction(0), *(Fraction(2 * first - 1, 2) for first in self.firsts[1:-1]), Fraction(last)]
 
     def values(self, noisy: Array, limits: Limits) -> Array:
-        return self.values_of(self.read_points(self.repair(noisy)))
+        return self.values_of(self.read_points(self.repair_counts(noisy)))
 
-    def repair(self, noisy: Array) -> Array:
+    def repair_counts(self, noisy: Array) -> Array:
         """The likeliest counts that add up to the number of records."""
         return simplex.likeliest(noisy, self.rows)
 
@@ -100,7 +100,7 @@ class PointsOfCounts(Points):
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """Errors if the records of each cell are spread evenly over it; at worst, the width of the bounds."""
-        sums = np.concatenate([[0.0], np.cumsum(self.repair(coordinates.worth))]) / self.rows
+        sums = np.concatenate([[0.0], np.cumsum(self.repair_counts(coordinates.worth))]) / self.rows
         errors = self.errors_for(Spread.through(self.edges, sums), coordinates.certificate, self.rows)
         width = np.full(errors.shape[1], self.edges[-1] - self.edges[0])
         return errors, (width, width)
@@ -121,7 +121,7 @@ class PointsOfCounts(Points):
         part = np.clip(1 - (sums[cell] - shares) * self.rows / inside, 0.0, 1.0)
         widths = (np.diff(self.firsts) - 1)[cell] * float(self.step)
         uneven = np.sqrt(part * (1 - part) / inside) * widths * rng.standard_normal((len(noise), len(shares)))
-        points = self.values_of(self.read_points(self.repair(counts + noise)))
+        points = self.values_of(self.read_points(self.repair_counts(counts + noise)))
         return np.asarray(points - law.at(shares) + uneven)
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:

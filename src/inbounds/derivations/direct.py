@@ -1,15 +1,17 @@
 """Coordinates that are values themselves, or the squares of them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Derivation, Limits, Situation, Tail
+from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
 from inbounds.privacy.certificate import Certificate, Composition
 
@@ -61,6 +63,13 @@ class Direct(Derivation):
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         return plausible.counts(plausible.shares(situation) * situation.known_size())
+
+    def find_truths(self, situation: Situation) -> Truths | None:
+        """Only the error of a root depends on the spread that it is."""
+        return find_truths(situation, "spread", depends_on_means=False) if self.root else None
+
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return (), ""
 
     def span(self, lower: float, upper: float) -> tuple[float, float]:
         return (math.sqrt(lower), math.sqrt(upper)) if self.root else (lower, upper)

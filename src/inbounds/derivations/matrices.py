@@ -1,8 +1,7 @@
 """A symmetric matrix from the noisy elements above its diagonal, and from those on it if they are not known."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -31,7 +30,7 @@ _LARGE = 0.2
 class Matrix(Simulated):
     """A covariance matrix, made possible by ``repair``; with ``unit`` the correlation matrix that follows from it."""
 
-    repair: str
+    repair: str = field()
     unit: bool = False
 
     of_elements = True
@@ -80,14 +79,11 @@ class Matrix(Simulated):
         return matrix_room(values, self.repair)
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        matrix = self._truths(situation).typical.matrix
+        matrix = self.find_truths(situation).typical.matrix
         triangle = matrix[np.triu_indices(len(matrix))]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, situation.units, strict=True))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix", depends_on_means=False, of_correlations=self.unit)
 
 
@@ -98,7 +94,7 @@ class PairMatrix(Simulated):
     For one pair the error is exact. ``repair`` makes it positive semidefinite, as the matrix of the table is.
     """
 
-    repair: str
+    repair: str = field()
 
     plain = True
     text = "matrix of pairs"

@@ -106,13 +106,10 @@ class SpreadOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "spread" if self.root else "squared spread")
 
 
@@ -121,7 +118,7 @@ class MatrixOfMoments(Simulated):
     """A covariance matrix, or with ``unit`` the correlation matrix, of a public number of records."""
 
     rows: int = field()
-    repair: str
+    repair: str = field()
     unit: bool = False
 
     of_sums = True
@@ -180,13 +177,10 @@ class MatrixOfMoments(Simulated):
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix", of_correlations=self.unit)
 
 
@@ -198,7 +192,7 @@ class TableOfMoments(Simulated):
     """
 
     rows: int | None = field()
-    repair: str
+    repair: str = field()
 
     text = "means and covariances from noisy moments"
     means_above = True
@@ -242,13 +236,10 @@ class TableOfMoments(Simulated):
         return np.vstack([1e-9 * np.abs(values[:1]), matrix_room(values[1:], self.repair)])
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]), counted=self.rows is None)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix")
 
 
@@ -303,13 +294,10 @@ class MeanOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.moments(situation, truth.means, truth.matrix, float(self.rows))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "centre")
 
 

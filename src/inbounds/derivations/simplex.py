@@ -16,12 +16,13 @@ from inbounds.repairs import simplex
 from inbounds.repairs import tree as trees
 
 
-class _OnSimplex(Simulated):
+class OnSimplex(Simulated):
     """A base class for vectors with a given sum, whose errors are simulated and limited by the bounds."""
 
     __slots__ = ()
 
     tail: ClassVar[Tail] = "bounds"
+    on_simplex: ClassVar[bool] = True
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         return self._simulate_within(coordinates, math.inf)
@@ -50,7 +51,7 @@ class _OnSimplex(Simulated):
 
 
 @dataclass(frozen=True, slots=True)
-class Rescaled(_OnSimplex):
+class Rescaled(OnSimplex):
     """Noisy shares divided by their sum, or counts divided by theirs if the number of records is protected."""
 
     counts: bool = False
@@ -72,7 +73,7 @@ class Rescaled(_OnSimplex):
 
 
 @dataclass(frozen=True, slots=True)
-class Projected(_OnSimplex):
+class Projected(OnSimplex):
     """The nearest vector that sums to one."""
 
     text = "projected onto the simplex"
@@ -92,7 +93,7 @@ class Projected(_OnSimplex):
 
 
 @dataclass(frozen=True, slots=True)
-class NearestCounts(_OnSimplex):
+class NearestCounts(OnSimplex):
     """The nearest whole numbers that add up to the public number of rows."""
 
     text = "nearest counts with the public sum"
@@ -132,7 +133,7 @@ class NearestCounts(_OnSimplex):
 
 
 @dataclass(frozen=True, slots=True)
-class AllButOne(_OnSimplex):
+class AllButOne(OnSimplex):
     """The share at ``place`` is 1 minus the others."""
 
     place: int
@@ -151,7 +152,7 @@ class AllButOne(_OnSimplex):
 
 
 @dataclass(frozen=True, slots=True)
-class FromTree(_OnSimplex):
+class FromTree(OnSimplex):
     """Shares of groups and of their members, made to agree; or, with ``whole``, counts.
 
     ``variances`` are those of the noise of each level of the tree; empty if they are equal.
@@ -185,7 +186,7 @@ class FromTree(_OnSimplex):
         return self._reconcile(coordinates.worth, coordinates.limits)
 
     def room(self, values: Array) -> Array | None:
-        return None if self.whole else _OnSimplex.room(self, values)
+        return None if self.whole else OnSimplex.room(self, values)
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         counts = plausible.shares(situation) * situation.known_size()

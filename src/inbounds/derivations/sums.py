@@ -5,10 +5,10 @@ second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,13 +60,10 @@ class MeanOfSums(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.sums(situation, truth.means, truth.matrix if self.square else None, truth.sizes)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "centre")
 
 
@@ -132,13 +129,10 @@ class SpreadOfSums(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.sums(situation, truth.means, truth.matrix, truth.sizes)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "spread" if self.root else "squared spread")
 
 
@@ -146,7 +140,7 @@ class SpreadOfSums(Simulated):
 class MatrixOfSums(Simulated):
     """A covariance matrix; ``pooled`` within groups, with ``unit`` the correlation matrix."""
 
-    repair: str
+    repair: str = field()
     unit: bool = False
     pooled: bool = False
 
@@ -206,13 +200,10 @@ class MatrixOfSums(Simulated):
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(situation).typical
+        truth = self.find_truths(situation).typical
         return plausible.sums(situation, truth.means, truth.matrix, truth.sizes)
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(situation).assume()
-
-    def _truths(self, situation: Situation) -> Truths:
+    def find_truths(self, situation: Situation) -> Truths:
         return find_truths(situation, "matrix", pooled=self.pooled, of_correlations=self.unit)
 
 

@@ -13,6 +13,9 @@ a typical truth and at the corners of what is plausible: of what the user states
 - groups from a thousandth of an even share n/J (but no fewer than ten records) to four times it; a quarter typically.
   For pooled statistics sizes add up to n: even sizes, and sizes in a geometric sequence from 1 to 1000.
 
+What a column holds can be stated, too: ``{"values": "amount"}`` has standard deviations from W/60 to W/6, typically
+with a mean 1.5 of them above the lower bound, and ``{"values": "measure"}`` from W/20 to W/4 around the middle.
+
 For a stated range the typical standard deviation is the geometric middle, and the typical mean is the middle. Sizes of
 groups are then typically a geometric sequence from one end to the other: the small groups have most of the error.
 """
@@ -33,8 +36,15 @@ from inbounds.derivations.base import Situation
 # What a plausible number or range without a name refers to.
 Meaning: TypeAlias = Literal["centre", "total", "spread", "squared spread", "matrix"]
 KEYS = ("sd", "mean", "size")
+# What a column plausibly holds: amounts, most of them small beside the bounds, or measures, in the middle of them.
+KINDS = ("amount", "measure")
+_VALUES = "values"
 _NARROWEST, _USUAL, _WIDEST = 1 / 50, 1 / 10, 1 / 2
-_CORRELATED, _HALF = 0.9, 0.5
+# Spreads of each kind, relative to the width of the bounds; where the mean of amounts lies, in standard deviations from
+# the lower bound; and how far from the middle of the bounds the mean of measures lies, in half-widths.
+SPREADS = {"amount": (1 / 60, 1 / 6), "measure": (1 / 20, 1 / 4)}
+FROM_BOUND, FROM_MIDDLE = 1.5, 0.7
+CORRELATED, _HALF = 0.9, 0.5
 _NEAR = 0.95
 _SMALLEST, _FEWEST, _QUARTER, _LARGEST = 1 / 1000, 10.0, 1 / 4, 4.0
 
@@ -49,12 +59,27 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is stated about columns and groups: ranges and kinds by column, their covariances, and their sizes."""
+
+    situation: Situation
+    ranges: list[dict[str, tuple[float, float]]]
+    kinds: tuple[str | None, ...]
+    matrix: Array | None
+    sizes: list[Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Truths:
-    """The typical truth, the corners of what is plausible, and what was assumed for them, in words."""
+    """The typical truth, the corners of what is plausible, and what was assumed for them, in words.
+
+    ``known`` is what was stated; None if the one truth was given.
+    """
 
     typical: Truth
     corners: tuple[Truth, ...]
     assumed: str
+    known: Known | None = None
 
     def assume(self) -> tuple[tuple[Truth, ...], str]:
         """What `Derivation.assume` returns."""
@@ -76,18 +101,18 @@ def find_truths(
     """
     if isinstance(situation.plausible, Truth):
         return Truths(situation.plausible, (), "")
-    ranges = _read(situation, meaning)
+    ranges, kinds = _read(situation, meaning), _kinds(situation)
     widths = situation.columns[:, 1] - situation.columns[:, 0]
     fixed = plausible.covariances(situation) if meaning == "matrix" and _is_table(situation.plausible) else None
-    spreads = _spreads(ranges, widths) if fixed is None else np.tile(np.sqrt(fixed.diagonal()), (3, 1))
+    spreads = _spreads(ranges, kinds, widths) if fixed is None else np.tile(np.sqrt(fixed.diagonal()), (3, 1))
     sizes, words = _sizes(
         situation, next((column["size"] for column in ranges if "size" in column), None), pooled=pooled
     )
     matrices = list(spreads[:1] if meaning == "centre" or (spreads[0] == spreads[2]).all() else spreads)
-    correlations = [0.0] if len(widths) == 1 or fixed is not None else [0.0, _CORRELATED]
+    correlations = [0.0] if len(widths) == 1 or fixed is not None else [0.0, CORRELATED]
 
     def truth(spread: Array, place: float, correlation: float, size: Array) -> Truth:
-        matrix = _correlated(spread, correlation) if fixed is None else fixed
+        matrix = correlate(spread, correlation) if fixed is None else fixed
         means = _place(situation, ranges, np.zeros_like(spread) if meaning == "centre" else spread, place)
         return Truth(means, matrix, size)
 
@@ -97,12 +122,14 @@ def find_truths(
     )
     places = places if depends_on_means else [0.0]
     corners = tuple(truth(*corner) for corner in product(matrices, places, correlations, sizes[::2]))
-    assumed = [] if meaning == "centre" or fixed is not None else [_say_spreads(ranges)]
+    assumed = [] if meaning == "centre" or fixed is not None else [_say_spreads(ranges, kinds)]
     assumed += [_say_means(ranges)] if depends_on_means else []
     assumed += ["correlations of 0 to 0.9"] if len(correlations) > 1 else []
     text = ", ".join([*filter(None, assumed), *words])
     usual = _HALF if of_correlations else 0.0
-    return Truths(truth(spreads[1], 0.0, usual, sizes[1 % len(sizes)]), corners, text)
+    typical = truth(spreads[1], 0.0, usual, sizes[1 % len(sizes)])
+    typical = replace(typical, means=_place_by_kind(ranges, kinds, typical.means, spreads[1], situation.columns))
+    return Truths(typical, corners, text, Known(situation, ranges, kinds, fixed, sizes))
 
 
 def is_plain(statement: Any) -> bool:
@@ -169,28 +196,48 @@ def _read(situation: Situation, meaning: Meaning) -> list[dict[str, tuple[float,
 
 
 def _by_column(statement: Mapping[str, Any], ends: Array, names: Sequence[str]) -> list[dict[str, tuple[float, float]]]:
-    """Ranges by name for each column: one dictionary for all of them, or one for each."""
+    """Ranges by name for each column."""
+    parts = _parts(statement, ends, names)
+    return [_ranges(part, *map(float, pair)) for part, pair in zip(parts, ends, strict=True)]
+
+
+def _parts(statement: Mapping[str, Any], ends: Array, names: Sequence[str]) -> list[Mapping[str, Any]]:
+    """What is stated about each column: for all of them, and in dictionaries by column."""
     if not statement:
         raise ValueError("plausible is empty: leave it out, or state sd, mean or size")
-    if all(isinstance(part, Mapping) for part in statement.values()):
-        unknown = [name for name in statement if name not in names]
-        if unknown:
-            raise ValueError(f"plausible names a column that the statistic does not have: {_check.shown(unknown[0])}")
-        each: list[Mapping[str, Any]] = [statement.get(name, {}) for name in names]
-    else:
-        each = [statement] * len(ends)
-    return [_ranges(part, *map(float, pair)) for part, pair in zip(each, ends, strict=True)]
+    of_columns = {name: part for name, part in statement.items() if isinstance(part, Mapping)}
+    of_all = {name: part for name, part in statement.items() if name not in of_columns}
+    unknown = [name for name in of_columns if name not in names]
+    if unknown and not of_all:
+        raise ValueError(f"plausible names a column that the statistic does not have: {_check.shown(unknown[0])}")
+    if unknown:
+        return [statement] * len(ends)
+    if not of_columns:
+        return [of_all] * len(ends)
+    return [{**of_all, **of_columns.get(name, {})} for name in names[: len(ends)]]
+
+
+def _kinds(situation: Situation) -> tuple[str | None, ...]:
+    """What each column holds, as far as it is stated."""
+    if not isinstance(situation.plausible, Mapping):
+        return (None,) * len(situation.columns)
+    return tuple(part.get(_VALUES) for part in _parts(situation.plausible, situation.columns, situation.names))
 
 
 def _ranges(statement: Mapping[str, Any], lower: float, upper: float) -> dict[str, tuple[float, float]]:
     most = {"mean": (lower, upper), "sd": (0.0, (upper - lower) / math.sqrt(2)), "size": (1.0, 2.0**31)}
-    if not set(statement) <= set(KEYS):
+    if not set(statement) <= {*KEYS, _VALUES}:
         raise ValueError(
             "plausible must say where sd and mean of a column or the size of a group may lie, as in "
-            "plausible={'sd': (5, 20), 'mean': (40, 60), 'size': (50, 5000)}"
+            "plausible={'sd': (5, 20), 'mean': (40, 60), 'size': (50, 5000)}, or what the column holds: "
+            "{'values': 'amount'} or {'values': 'measure'}"
         )
+    if _VALUES in statement:
+        _check.choice(statement[_VALUES], "values of plausible", KINDS)
     ranges = {}
     for name, value in statement.items():
+        if name == _VALUES:
+            continue
         try:
             ranges[name] = plausible.span(value, *most[name])
         except (TypeError, ValueError) as error:
@@ -198,14 +245,26 @@ def _ranges(statement: Mapping[str, Any], lower: float, upper: float) -> dict[st
     return ranges
 
 
-def _spreads(ranges: list[dict[str, tuple[float, float]]], widths: Array) -> Array:
+def _spreads(ranges: list[dict[str, tuple[float, float]]], kinds: Sequence[str | None], widths: Array) -> Array:
     """Rows of least, typical and largest standard deviations; for a range from 0 the typical one is its middle."""
     rows = []
-    for column, width in zip(ranges, widths.tolist(), strict=True):
-        low, high = column.get("sd", (width * _NARROWEST, width * _WIDEST))
-        typical = width * _USUAL if "sd" not in column else math.sqrt(low * high) if low > 0 else high / 2
+    for column, kind, width in zip(ranges, kinds, widths.tolist(), strict=True):
+        low, high = (width * x for x in SPREADS.get(kind or "", (_NARROWEST, _WIDEST)))
+        typical = width * _USUAL if kind is None else math.sqrt(low * high)
+        if "sd" in column:
+            low, high = column["sd"]
+            typical = math.sqrt(low * high) if low > 0 else high / 2
         rows.append((low, typical, high))
     return np.array(rows).T
+
+
+def _place_by_kind(
+    ranges: list[dict[str, tuple[float, float]]], kinds: Sequence[str | None], means: Array, spreads: Array, ends: Array
+) -> Array:
+    """Typical means: those of amounts lie near the lower bound, unless a mean is stated."""
+    near = np.minimum(ends[:, 0] + FROM_BOUND * spreads, ends.mean(axis=1))
+    amounts = [kind == "amount" and "mean" not in column for kind, column in zip(kinds, ranges, strict=True)]
+    return np.where(amounts, near, means)
 
 
 def _sizes(
@@ -276,7 +335,7 @@ def _selected_sizes(rows: float, size_range: tuple[float, float] | None) -> tupl
     return [np.array([x]) for x in (low, typical, high)], [text]
 
 
-def _correlated(spreads: Array, correlation: float) -> Array:
+def correlate(spreads: Array, correlation: float) -> Array:
     size = len(spreads)
     return np.outer(spreads, spreads) * (correlation + (1 - correlation) * np.eye(size))
 
@@ -293,9 +352,13 @@ def _place(situation: Situation, ranges: list[dict[str, tuple[float, float]]], s
     return np.asarray(np.clip(means, middles - room, middles + room))
 
 
-def _say_spreads(ranges: list[dict[str, tuple[float, float]]]) -> str:
+def _say_spreads(ranges: list[dict[str, tuple[float, float]]], kinds: Sequence[str | None]) -> str:
     if all("sd" in column for column in ranges):
         return "standard deviations as stated"
+    if None not in kinds:
+        said = {"amount": "W/60 to W/6 (amounts)", "measure": "W/20 to W/4 (measures)"}
+        spans = " and ".join(said[kind] for kind in KINDS if kind in kinds)
+        return f"standard deviations of {spans}, with W the width of the bounds"
     return "standard deviations of W/50 to W/2 (typically W/10), with W the width of the bounds"
 
 

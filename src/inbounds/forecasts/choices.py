@@ -28,8 +28,8 @@ def forecast_choices(record: Release, situation: Situation, confidence: float) -
     """Errors at a typical truth, and their ranges over plausible ones."""
     way = _read(record)
     truths = way.find_truths(situation)
-    typical = _figures(way, record, situation, truths.typical, confidence)
-    others = [_figures(way, record, situation, truth, confidence, _DRAWS) for truth in truths.corners]
+    typical = figures_of_truth(way, record, situation, truths.typical, confidence)
+    others = [figures_of_truth(way, record, situation, truth, confidence, _DRAWS) for truth in truths.corners]
     least, most = (pick([typical, *others], axis=0) for pick in (np.min, np.max))
     lower, upper = way.ends(situation.columns)
     shape = [len(axis) for axis in record.axes]
@@ -57,7 +57,7 @@ def forecast_choices(record: Release, situation: Situation, confidence: float) -
 def typical_choice_error(record: Release, situation: Situation) -> float:
     """The typical RMSE of `forecast_choices`, without the figures at other plausible truths."""
     way = _read(record)
-    (rmse, _, _) = _figures(way, record, situation, way.find_truths(situation).typical, 0.5)
+    (rmse, _, _) = figures_of_truth(way, record, situation, way.find_truths(situation).typical, 0.5)
     return one_figure(rmse.reshape([len(axis) for axis in record.axes]))
 
 
@@ -67,7 +67,7 @@ def _read(record: Release) -> Points:
     return points
 
 
-def _figures(
+def figures_of_truth(
     way: Points, record: Release, situation: Situation, truth: Truth, confidence: float, draws: int | None = None
 ) -> Array:
     """Rows of RMSE, bias and half-width of each number. Groups of one size are simulated once."""

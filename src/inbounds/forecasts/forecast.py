@@ -35,9 +35,7 @@ def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
         return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
     if not way.knows_error(record.certificate):
         return _several(wanted, record)
-    if not way.single:
-        return _mean_with_square(wanted, record)
-    return _many_alike(wanted, record) if record.axes else _one_number(wanted, record)
+    return _one_number(wanted, record) if is_one_number(record) else _many_alike(wanted, record)
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
@@ -70,27 +68,43 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     return float(np.sqrt(weights @ rmse**2))
 
 
-def _one_number(wanted: Wanted, record: Release) -> Forecast:
-    part, way = record.certificate, record.derivation
+def is_one_number(record: Release) -> bool:
+    """Whether the release is one number with a law of its own, so that `errors_over_span` is exact."""
+    return record.derivation.knows_error(record.certificate) and not record.axes
+
+
+def errors_over_span(wanted: Wanted, record: Release, values: Array | None = None) -> tuple[Array, Array, Array, Array]:
+    """RMSE, bias and half-width of one number at several true values, and the weight of each in an average.
+
+    The true values are those of the plausible range, unless others are given.
+    """
+    way = record.derivation
+    if not way.single:
+        return _mean_with_square(wanted, record)
+    part = record.certificate
     assert isinstance(part, Certificate)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
-    points, weights = _spread_out(*span_of_number(wanted, record), scale)
+    if values is None:
+        points, weights = _spread_out(*span_of_number(wanted, record), scale)
+    else:
+        points, weights = values, np.full(len(values), 1 / len(values))
     find_figures = _of_roots if way.root else _of_points
-    rmse, bias, half = find_figures(part, points, wanted.confidence)
-    return _average(weights, rmse, bias, half, wanted.confidence)
+    return *find_figures(part, points, wanted.confidence), weights
 
 
-def _mean_with_square(wanted: Wanted, record: Release) -> Forecast:
-    """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
+def _mean_with_square(wanted: Wanted, record: Release) -> tuple[Array, Array, Array, Array]:
+    """The same for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = law_with_square(record)
     points, weights = _spread_out(*span_with_square(wanted, record), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
-    return _average(weights, np.sqrt(moments_at.mse), moments_at.bias, half, wanted.confidence)
+    return np.sqrt(moments_at.mse), moments_at.bias, half, weights
 
 
-def _average(weights: Array, rmse: Array, bias: Array, half: Array, confidence: float) -> Forecast:
-    """The forecast of one number from its figures at several true values, and their weights."""
+def _one_number(wanted: Wanted, record: Release) -> Forecast:
+    """The forecast of one number: averages over the plausible range."""
+    rmse, bias, half, weights = errors_over_span(wanted, record)
+    confidence = wanted.confidence
     return Forecast(
         rmse=float(np.sqrt(weights @ rmse**2)),
         bias=float(weights @ np.abs(bias)),
@@ -221,14 +235,15 @@ def _figures(errors: Array, level: float) -> list[Array]:
     return [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0)), half]
 
 
-def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
-    """Simulated errors at each of several plausible values."""
+def errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
+    """Simulated errors at each of several plausible values. Noise that does not depend on them is drawn once."""
     if not truths:
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
     vectors = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
     coordinates = replace(record, noisy=vectors[0]).coordinates()
-    return way.errors_at([replace(coordinates, noisy=vector) for vector in vectors], draws)
+    worth = [replace(coordinates, noisy=vector).worth for vector in vectors]
+    return way.errors_at(coordinates, worth, draws)
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:
@@ -241,7 +256,7 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
     figures = _figures(errors, wanted.confidence)
     draws = max(_LEAST_DRAWS, min(_DRAWS, len(errors) // 4))
-    ends = [figures, *(_figures(each, wanted.confidence) for each in _errors_at(wanted, record, others, draws))]
+    ends = [figures, *(_figures(each, wanted.confidence) for each in errors_at(wanted, record, others, draws))]
     least = [np.min([each[k] for each in ends], axis=0) for k in (0, 2)]
     most = [np.max([each[k] for each in ends], axis=0) for k in (0, 2)]
     worst_half = worst_rmse

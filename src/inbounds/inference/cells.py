@@ -161,7 +161,7 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
     # Of noisy counts that contradict each other, which is as rare as a miss, limits would cross.
     lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    records = np.cumsum(way.repair(release.worth()))[:-1]
+    records = np.cumsum(way.repair_counts(release.worth()))[:-1]
     points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
     return points, records / way.rows, lower / way.rows, upper / way.rows
 

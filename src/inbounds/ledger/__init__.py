@@ -1,8 +1,9 @@
 """The ledger: an append-only file of what was spent, with a limit for each dataset that cannot be exceeded.
 
 - Amounts are exact: whole billionths of ε. Costs are rounded up and limits down.
-- A charge is on the disk before any data are read, and a result before it is returned. After a crash in between the
-  charge stands.
+- A charge is on the disk before any data are read, what was drawn before it is used, and a result before it is
+  returned. A run that was interrupted before or after its draw is finished without a second charge. After an
+  interruption in the moment of the draw, and after a refusal of the table, the charge stands.
 - Asking again for the same request returns the stored result, never a second draw. A new draw is a new charge.
 - A charge and a stored answer check the last entries, from a checkpoint on, and what they find. `verify` checks all.
 - The hash of every entry includes the hash of the one before it, so an entry that was edited, removed or inserted is
@@ -56,14 +57,13 @@ survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)
 from inbounds.errors import BudgetRefused, LedgerError, LookAlike, Unfinished
 from inbounds.ledger.account import Account, find_account, name_in
 from inbounds.ledger.amounts import spell_amount
-from inbounds.ledger.draws import drawing, fail, keep, standing_charge
+from inbounds.ledger.draws import fail, keep, standing_charge
 from inbounds.ledger.entry import Entry
 from inbounds.ledger.history import read, read_result, read_results, similar, standings, verify
 from inbounds.ledger.reports import export, show, summarize
 from inbounds.ledger.request import Receipt, Request
 from inbounds.ledger.spending import accept, affordable, charge, find_stored, raise_limit
 from inbounds.ledger.standing import Standing
-from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.guarantee import Guarantee, Pure
 
 __all__ = [
@@ -81,12 +81,10 @@ __all__ = [
     "accept",
     "affordable",
     "charge",
-    "drawing",
     "export",
     "fail",
     "find_account",
     "find_stored",
-    "hold_turn",
     "keep",
     "name_in",
     "raise_limit",

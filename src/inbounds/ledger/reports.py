@@ -51,6 +51,12 @@ def _describe(entry: Entry) -> str:
             return f"{body['dataset']}: {_spell(body['before'])} to {_spell(body['limit'])}; {body['why']}"
         case "charge":
             return f"{body['dataset']}: {_spell(body['cost'])} for {'; '.join(body['what']) or 'a release'}"
+        case "attempt":
+            return f"of entry {body['charge']}: the table is counted"
+        case "drawing":
+            return f"of entry {body['charge']}: the draw begins"
+        case "drawn":
+            return f"of entry {body['charge']}: the draw is stored"
         case "result":
             return f"of entry {body['charge']}, kept"
         case "checkpoint":

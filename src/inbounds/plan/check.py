@@ -74,6 +74,10 @@ class Check:
             share = f"{irregular.count:,} of {irregular.records:,} rows"
             yield f"{visible(title)}: {share} not of the declared form (line {begins}{more})"
             yield from (f"  {rule}" for rule in irregular.rules)
+        for title, columns in self.inspection.undecodable:
+            yield f"{visible(title)}: fields with bytes that are not characters, which no level or number has"
+            yield from (f"  {visible(name)}: {count:,}" for name, count in columns.items())
+            yield '  Declare the encoding of the file, as in encoding = "cp1252" under [data], or correct it.'
         for strays in self.strays:
             readers = ", ".join(map(visible, self.readers.get((strays.column, strays.where), ("all",))))
             where = "" if strays.where is None else visible(strays.where.text)
@@ -96,6 +100,7 @@ class Check:
                 {"file": title, "rows": file.count, "lines": list(file.lines), "rules": list(file.rules)}
                 for title, file in inspection.irregular
             ],
+            "undecodable": [{"file": title, "columns": dict(columns)} for title, columns in inspection.undecodable],
             "columns": [
                 {
                     "column": strays.column.name,

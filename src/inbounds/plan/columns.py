@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from inbounds.errors import ExpressionError
 from inbounds.plan.model import Column, Item
+from inbounds.record.statistic import find_statistic
 from inbounds.tables.expressions import parse
 from inbounds.tables.expressions.tree import Kind
 
@@ -179,6 +180,10 @@ WAYS: Mapping[str, Taking] = {
 }
 
 
+# The ways of statistics whose errors may depend on what their columns hold.
+_NUMERIC = ("number", "numbers", "outcome")
+
+
 def _one_column(item: Item) -> Iterator[str]:
     if len(item.columns) != 1:
         yield f"release.{item.name}.columns: {item.statistic} takes one column, as in columns = ['age']"
@@ -250,6 +255,17 @@ def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tup
 def _has_dates(rule: Column) -> bool:
     """Whether the rule of a column has dates or times for its bounds or edges."""
     return any(isinstance(end, date) for end in (*(rule.bounds or ()), *(rule.edges or ())))
+
+
+def add_values(plausible: Any, item: Item, rules: Mapping[str, Column]) -> Any:
+    """What is plausible for a release, with what its columns hold, where errors may depend on it."""
+    kinds = {name: rules[name].values for name in item.columns if name in rules}
+    stated = {} if plausible is None else plausible
+    numeric = find_statistic(item.statistic).traits.columns in _NUMERIC
+    if not (numeric and any(kinds.values()) and isinstance(stated, Mapping)):
+        return plausible
+    values = {name: {"values": kind} | stated.get(name, {}) for name, kind in kinds.items() if kind is not None}
+    return {**stated, **values}
 
 
 def combine_conditions(*conditions: str | None) -> str | None:

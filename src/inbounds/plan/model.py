@@ -149,6 +149,11 @@ class Column(Part):
         None, description="the level of values that are none of the levels; 'skip' leaves the record out"
     )
     integer: StrictBool = Field(False, description="whether the values are whole numbers, counted in steps of one")
+    values: Literal["amount", "measure"] | None = Field(
+        None,
+        description="what the column holds, for previews and for the least epsilon: an amount, small beside its bounds "
+        "(income, delay, visits), or a measure, in the middle of them (age, score, height)",
+    )
     known_from: StrictStr | None = Field(
         None,
         max_length=500,

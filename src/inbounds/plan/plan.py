@@ -20,7 +20,7 @@ from inbounds._text import visible
 from inbounds.forecasts.guesses import check_guess
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
-from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
+from inbounds.plan.columns import WAYS, add_derived, add_values, combine_conditions, exact, floats, group_keywords
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.items import OWN_KEYS, list_item_problems
 from inbounds.plan.mistakes import PlanError as PlanError
@@ -315,7 +315,8 @@ class Plan(Part):
         expected, rows = self.expected_rows, floats(self.data.plausible_rows)
         shift = floats(self.data.plausible_shift)
         guesses = {"plausible_rows": rows, "plausible_shift": shift}
-        return Wanted(item.statistic, keywords, floats(item.plausible), expected, **guesses)
+        plausible = add_values(floats(item.plausible), item, self.columns)
+        return Wanted(item.statistic, keywords, plausible, expected, **guesses)
 
     @property
     def expected_rows(self) -> int | None:

@@ -16,7 +16,7 @@ from inbounds.road.run import Place, columns_of_drafts, count_exactly, other_siz
 from inbounds.tables.census import Census, take_census
 from inbounds.tables.csv_irregular import Irregular
 from inbounds.tables.engine import count_rows
-from inbounds.tables.places import find_irregular_records
+from inbounds.tables.places import count_undecodable_fields, find_irregular_records
 from inbounds.tables.schema import DataError, list_read
 from inbounds.tables.sources import check_types
 from inbounds.tables.strays import Strays, count_strays, probes
@@ -35,6 +35,8 @@ class Inspection:
     refusal: str | None = None
     charged: bool = False
     census: Census | None = None
+    # For each file, how many fields of a column have bytes that are not characters.
+    undecodable: tuple[tuple[str, dict[str, int]], ...] = ()
 
 
 # claim:inspection
@@ -61,7 +63,7 @@ def _inspect(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     rows = count_rows(frame)
     strays = tuple(count_strays(frame, rules))
     census = None if persons is None else take_census(frame, persons, list_limits(terms.unit.contributions))
-    inspection = Inspection(rows, strays, census=census)
+    inspection = Inspection(rows, strays, census=census, undecodable=_count_undecodable(data))
     units = rows if census is None else census.persons + (census.missing if persons_of_own(persons) else 0)
     if terms.rows not in (None, units):
         return replace(inspection, refusal=str(other_size(terms)))
@@ -87,6 +89,10 @@ def list_limits(contributions: int) -> tuple[int, ...]:
 def persons_of_own(persons: Persons | None) -> bool:
     """Whether rows without an id are persons of their own."""
     return persons is not None and persons.missing == "own"
+
+
+def _count_undecodable(data: Any) -> tuple[tuple[str, dict[str, int]], ...]:
+    return tuple(count_undecodable_fields(data.source, data.written)) if isinstance(data, Place) else ()
 
 
 def _find_irregular(data: Any) -> tuple[tuple[str, Irregular], ...]:

@@ -1,7 +1,8 @@
 """The steps of every release: draft, charge, count, draw, keep.
 
 The order makes it safe. Everything public is checked first, which costs nothing. The charge is on the disk before a
-value of the table is read, and the result is on the disk before it is returned. A charge stands after any crash.
+value of the table is read, the beginning of the draw before anything is drawn, and the noisy numbers before they are
+used. So a charge is drawn at most once, and a run that was interrupted at another moment can be finished.
 """
 
 import warnings
@@ -17,6 +18,8 @@ from inbounds import ledger as ledgers
 from inbounds._frames import confine
 from inbounds.errors import EngineError, PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
+from inbounds.ledger.draws import drawing
+from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.terms import Terms, Unit
 from inbounds.record import charges
 from inbounds.record.codec import longest_text
@@ -124,7 +127,7 @@ def walk(
     request = request_of(drafts, account.dataset)
     if not new and (before := ledgers.find_stored(account, request)) is not None and before.stored is not None:
         return _show_again(before, request, account, title)
-    with ledgers.hold_turn(account, request, tell):
+    with hold_turn(account, request, tell):
         # Another process may have finished it meanwhile.
         receipt = ledgers.find_stored(account, request, new=new)
         if receipt is None or not receipt.is_drawn:
@@ -156,7 +159,7 @@ def draw_paid(
         key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
         tables = count_exactly(table, first, key)
     spare = bytearray(_SPARE * draw_length(first) + _LEAST_SPARE)
-    with hold_signals(), ledgers.drawing(account, receipt) as store:
+    with hold_signals(), drawing(account, receipt) as store:
         del spare
         content = write_draws({name: draw(draft, tables[name]) for name, draft in first.items()}, key)
         return store(content)

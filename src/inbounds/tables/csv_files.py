@@ -3,8 +3,9 @@
 A file is a header and records as RFC 4180 has them. Fields are separated by commas and may be in double quotes; within
 those a quote is written twice, and commas and line breaks are part of the field. A record ends with a line feed, with
 or without a carriage return before it. Every record has as many fields as the header. Text is UTF-8, a byte order mark
-at the start is skipped, and bytes that are no UTF-8 become U+FFFD, field by field. Other characters and encodings are
-declared (`inbounds.tables.formats`), and then take the place of these.
+at the start is skipped, and bytes that are not UTF-8 become U+FFFD, field by field. An id is compared by all its bytes,
+also by those (`inbounds.tables.identity`). Other characters and encodings are declared (`inbounds.tables.formats`), and
+then take the place of these.
 
 Nothing of this is guessed from values. One pass over the bytes of a file checks that it has this form, before anything
 is charged (`inbounds.tables.csv_structure`): a record in another form could move the limits of those after it. So the
@@ -15,17 +16,19 @@ hold.
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from inbounds.tables.csv_structure import check_structure, count_fields, split_records
 from inbounds.tables.files import find_files
-from inbounds.tables.formats import CSV, PLAIN, Format
+from inbounds.tables.formats import CSV, PLAIN, UTF_8, Format
+from inbounds.tables.identity import mark_text, write_field, write_text
 from inbounds.tables.names import ABOVE, require_names
 from inbounds.tables.numerals import to_point
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
-from inbounds.tables.text_files import File, read_first_record
+from inbounds.tables.text_files import File, Letters, is_text, read_first_record, show_text
 from inbounds.tables.untyped import kind_of, text_as, typed_name
 
 if TYPE_CHECKING:
@@ -60,13 +63,15 @@ def scan(
     if columns is None:
         return pl.LazyFrame(schema=dict.fromkeys(_tell_apart(names), pl.String))
     require_names(names, columns, separator=written.separator)
-    rows = [check_structure(file, len(names)) for file in files]
-    if written.is_plain:
-        frame = _scan_whole(files, names)
+    letters = Letters()
+    rows = [check_structure(file, len(names), letters) for file in files]
+    ids = tuple(dict.fromkeys(column.name for column in columns if kind_of(column) == "id"))
+    if written.is_plain and letters.valid:
+        frame = _scan_whole(files, names).with_columns(**{_id_name(name): mark_text(pl.col(name)) for name in ids})
         if guard(lambda: _count(frame)) != sum(rows):
             raise _changed()
     else:
-        frame = _scan_blocks(files, names, rows)
+        frame = _scan_blocks(files, names, rows, ids)
     types = {typed_name(column): _read_as(column, written) for column in columns}
     return frame.with_columns(**types)
 
@@ -95,8 +100,10 @@ def read_header(file: File) -> tuple[str, ...]:
         raise DataError(f"the header of {file.title} begins like a compressed file; put its first name in quotes")
     quoting: Any = {"quotechar": file.format.quote} if file.format.quote else {"quoting": csv.QUOTE_NONE}
     try:
-        text = io.StringIO(start.decode("utf-8"), newline="")
-        return tuple(next(csv.reader(text, strict=True, delimiter=file.format.separator, **quoting)))
+        # What a declared encoding has no character for is shown as such; UTF-8 is not what the file is in.
+        text = show_text(start, file.format.encoding) if file.format.encoding not in UTF_8 else start.decode("utf-8")
+        lines = io.StringIO(text, newline="")
+        return tuple(next(csv.reader(lines, strict=True, delimiter=file.format.separator, **quoting)))
     except UnicodeDecodeError:
         wrong = 'is not text in UTF-8; say what it is under [data], as in encoding = "latin-1"'
     except csv.Error:
@@ -110,10 +117,18 @@ def _read_as(column: Column, written: Format) -> "pl.Expr":
     """A column of text in the type of its rule."""
     import polars as pl
 
+    if kind_of(column) == "id":
+        text = pl.col(_id_name(column.name))
+        return pl.when(~text.is_in(["", *map(write_text, written.null_values)])).then(text)
     text = pl.col(column.name)
     if written.null_values:
         text = pl.when(~text.is_in(list(written.null_values))).then(text)
     return text_as(text if kind_of(column) == "text" else to_point(text, written), column)
+
+
+def _id_name(name: str) -> str:
+    """The column of a frame in which the fields of another one are ids."""
+    return f"{name}\0field"
 
 
 def _scan_whole(files: Sequence[File], names: Sequence[str]) -> "pl.LazyFrame":
@@ -136,20 +151,22 @@ def _options(names: Sequence[str], written: Format) -> dict[str, Any]:
     }
 
 
-def _scan_blocks(files: Sequence[File], names: Sequence[str], rows: Sequence[int]) -> "pl.LazyFrame":
+def _scan_blocks(
+    files: Sequence[File], names: Sequence[str], rows: Sequence[int], ids: Sequence[str]
+) -> "pl.LazyFrame":  # fmt: skip
     """Files that Polars does not read by itself, which are passed to it in blocks of whole records."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
     options = _options(names, files[0].format)
-    # A line to skip, so that no record is taken for a mark or for the beginning of a compressed file.
-    line = b"-" + files[0].format.separator.encode() * (len(names) - 1) + b"\n"
+    schema = {**options["schema"], **{_id_name(name): pl.String for name in ids}}
 
     def read(with_columns: Any, predicate: Any, n_rows: int | None, _: int | None) -> Iterator["pl.DataFrame"]:
+        wanted = set(with_columns if with_columns and predicate is None else schema)
         for file, expected in zip(files, rows, strict=True):
             total = 0
             for records, count in split_records(file):
-                frame = pl.read_csv(io.BytesIO(line + records), **options)
+                frame = _read_block(records, options, file.format, wanted)
                 if frame.height != count:
                     raise _changed()
                 total += count
@@ -160,7 +177,47 @@ def _scan_blocks(files: Sequence[File], names: Sequence[str], rows: Sequence[int
             if total != expected:
                 raise _changed()
 
-    return register_io_source(read, schema=options["schema"])
+    return register_io_source(read, schema=schema)
+
+
+def _read_block(records: bytes, options: Mapping[str, Any], written: Format, wanted: Collection[str]) -> "pl.DataFrame":
+    """Whole records as text, and as ids where they are ``wanted``."""
+    import polars as pl
+
+    # A line to skip, so that no record is taken for a mark or for the beginning of a compressed file.
+    line = b"-" + written.separator.encode() * (len(options["schema"]) - 1) + b"\n"
+    valid = is_text(records)
+    # A byte for a character: the fields are the same, since what limits them is ASCII.
+    octets = line + (records if valid else records.decode("latin-1").encode())
+    frame = pl.read_csv(io.BytesIO(octets), **options)
+    ids = [name for name in frame.columns if _id_name(name) in wanted]
+    marked = frame.select(mark_text(pl.col(name)).alias(_id_name(name)) for name in ids)
+    if valid:
+        return frame.with_columns(marked)
+    show = partial(show_text, encoding=written.encoding)
+    texts = [_rewrite(frame[name], frame[name], show) for name in frame.columns if name in wanted]
+    return frame.with_columns(*texts, *(_rewrite(frame[name], marked[_id_name(name)], write_field) for name in ids))
+
+
+def _rewrite(octets: "pl.Series", texts: "pl.Series", write: Callable[[bytes], str]) -> "pl.Series":
+    """``texts``, with fields that are not ASCII written from their bytes; ``octets`` has a character for each byte."""
+    places = (octets.str.len_bytes() != octets.str.len_chars()).arg_true()
+    if not places.len():
+        return texts
+    values = octets.gather(places).to_list()
+    return texts.clone().scatter(places, [write(value.encode("latin-1")) for value in values])
+
+
+def count_undecodable(file: File) -> dict[str, int]:
+    """How many fields of each column have bytes that are not characters: for the curator of a file of checked form."""
+    names = read_header(file)
+    options, counts = _options(names, file.format), Counter[str]()
+    for records, _ in split_records(file):
+        if not is_text(records):
+            frame = _read_block(records, options, file.format, {_id_name(name) for name in options["schema"]})
+            for name in options["schema"]:
+                counts[name] += int(frame[_id_name(name)].str.starts_with("\0x").sum())
+    return {name: count for name, count in counts.items() if count}
 
 
 def _changed() -> DataError:

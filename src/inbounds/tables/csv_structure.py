@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from inbounds.tables.formats import PLAIN, Format
 from inbounds.tables.schema import DataError
-from inbounds.tables.text_files import File, read_blocks, read_first_record
+from inbounds.tables.text_files import File, Letters, read_blocks, read_first_record
 
 _Places = npt.NDArray[np.intp]
 _FEED, _RETURN = b"\n\r"
@@ -46,16 +46,20 @@ class _Marks:
 
 
 # claim:csv-structure
-def check_structure(file: File, fields: int) -> int:
+def check_structure(file: File, fields: int, letters: Letters | None = None) -> int:
     """The number of records of a file, its header left out; `DataError` if one is malformed.
+
+    ``letters`` goes over the same bytes, and finds out whether all are characters.
 
     Malformed is: a quote that opens elsewhere than at the start of a field, or closes elsewhere than at its end; one
     that is never closed; a carriage return outside quotes that no line feed follows; a record with more or fewer fields
     than the header. A blank line is a record with one empty field.
     """
-    state, marks = _State(), _Marks.of(file.format)
+    state, marks, letters = _State(), _Marks.of(file.format), letters or Letters()
     for block in read_blocks(file):
+        letters.read(block)
         _pass_block(np.frombuffer(block, dtype=np.uint8), fields, state, marks, file)
+    letters.end()
     _require(not state.inside, file, OPEN)
     _require(state.previous != _RETURN, file, ALONE)
     # The last record may lack its line break.

@@ -76,6 +76,14 @@ def write_ids(prepared: Prepared, name: str) -> "Frame":
     return _native(native.withColumn(name, functions.expr(f"hex(`{column}`)")))
 
 
+def read_decimals(frame: "Frame", name: str, new_name: str) -> "Frame":
+    """PostgreSQL: the frame with a column of decimals as doubles, none of which overflow; elsewhere as it is."""
+    native: Any = frame.to_native()
+    if not frame.implementation.is_ibis() or native.get_backend().name != "postgres":
+        return frame
+    return _native(native.mutate(**{new_name: _moderate(native[name])}))
+
+
 def _native(native: Any) -> "Frame":
     import narwhals as nw
 

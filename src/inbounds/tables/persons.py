@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import floor, zero_one
-from inbounds.tables.dialects import hold
+from inbounds.tables.dialects import hold, read_decimals
 from inbounds.tables.digits import BITS, PARTS, add_digits
 from inbounds.tables.expressions.dates import seconds_of
 from inbounds.tables.schema import MISSING, OTHER, Column, Condition, Edges, Levels, Operand, Steps
@@ -215,6 +215,9 @@ def read_ids(frame: Any, keeping: Keeping, parts: int = PARTS) -> tuple[Any, lis
     if dtype == nw.String:
         frame = add_digits(frame, ID, _DIGIT, written=keeping.written, parts=parts)
         return frame, [Integer(f"{_DIGIT}{i}", 0, (1 << BITS) - 1) for i in range(PARTS)]
+    if isinstance(dtype, nw.Decimal):
+        frame = read_decimals(frame, ID, f"{_DIGIT}0")
+        value = nw.col(f"{_DIGIT}0" if f"{_DIGIT}0" in frame.collect_schema().names() else ID)
     if isinstance(dtype, nw.Date | nw.Datetime):
         value = seconds_of(value, date=not isinstance(dtype, nw.Datetime))
     value = zero_one(value.fill_null(False)) if dtype == nw.Boolean else value.cast(nw.Float64)

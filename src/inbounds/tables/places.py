@@ -100,6 +100,17 @@ def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irre
     return [(title, irregular) for title, irregular in records if irregular.count]
 
 
+def count_undecodable_fields(source: Any, written: Format) -> list[tuple[str, dict[str, int]]]:
+    """How many fields of CSV files have bytes that are not characters, file by file and by column; empty for other
+    places, and for files that a release refuses. For their curator alone."""
+    text = read_address(source)
+    if "://" in text or text.endswith(DUCKDB) or _kind(text, str(source)) != "csv":
+        return []
+    files = csv_files.list_files(text, written, secret=False)
+    counts = [(file.title, csv_files.count_undecodable(file)) for file in files]
+    return [(title, columns) for title, columns in counts if columns]
+
+
 def read_address(source: Any) -> str:
     """The path or the URL of a source."""
     return _from_environment(str(source)).removeprefix("file://")

@@ -16,8 +16,10 @@ import numpy as np
 
 from inbounds.errors import EngineError
 from inbounds.tables.dialects import tells_instants
+from inbounds.tables.identity import list_objects, write_moments
 from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
 from inbounds.tables.times import is_instant
+from inbounds.tables.typed_ids import has_polars_type, is_loose, list_octets, write_lazy_ids, write_octets
 from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
@@ -76,9 +78,9 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         return frame
     selection = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
     if selection.implementation.is_polars():
-        return guard(lambda: _all_typed(selection, columns))
+        return guard(lambda: write_octets(_all_typed(selection, columns), list_octets(selection, columns)))
     if not isinstance(selection, nw.DataFrame):
-        return selection
+        return guard(lambda: write_lazy_ids(selection, columns, _write_part))
     if selection.implementation.is_pandas():
         return guard(lambda: _from_pandas(selection, columns))
     return guard(lambda: _from_arrow(selection, columns))
@@ -201,6 +203,12 @@ def _from_parts(parts: Mapping[str, Any], columns: Sequence[Column]) -> Frame:
     return nw.from_native(pl.DataFrame({each.name: each for each in series}))
 
 
+def _write_part(part: Any, column: Column) -> Any:
+    """The ids of a partition of pandas as text."""
+    texts = _from_pandas_series(part, column).to_list()
+    return type(part)(texts, index=part.index, name=typed_name(column), dtype=object)
+
+
 def _series(values: Any, column: Column) -> "pl.Series":
     """A column of values in Polars: under its own name where its type is declared, otherwise in that of its rule."""
     import narwhals as nw
@@ -210,7 +218,7 @@ def _series(values: Any, column: Column) -> "pl.Series":
     if isinstance(values, pl.Series):
         return guard(lambda: _apply_type(values.alias(column.name), column))
     if _is_arrow_array(values):
-        return guard(lambda: _apply_type(pl.Series(column.name, _to_polars_type(values)), column))
+        return guard(lambda: _from_arrow_array(values, column))
     if known.is_pandas_series(values):
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
@@ -220,7 +228,7 @@ def _series(values: Any, column: Column) -> "pl.Series":
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
     if isinstance(values, np.ma.MaskedArray):
-        values = values.tolist()
+        values = list(values) if kind_of(column) == "id" else values.tolist()
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
     return guard(lambda: from_objects(values, column))
@@ -228,10 +236,10 @@ def _series(values: Any, column: Column) -> "pl.Series":
 
 def _list_unfit(column: Column) -> str:
     """The kinds of NumPy's types that do not fit the rule of a column: times, spans of time and records."""
-    if isinstance(column, Operand) and column.kind == "any":
-        # Only whether a value is missing matters, and every type can say that.
+    if isinstance(column, Operand) and column.kind in ("any", "id"):
+        # Only whether a value is missing matters, or whether two are equal, and every type can say that.
         return ""
-    return "mV" if kind_of(column) in ("time", "id", "order") else "mMV"
+    return "mV" if kind_of(column) in ("time", "order") else "mMV"
 
 
 def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
@@ -240,6 +248,9 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
     if values.ndim != 1:
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
     kind = values.dtype.kind
+    if kind_of(column) == "id" and (kind not in "biuf" or values.dtype.itemsize > 8):
+        texts = write_moments(values)
+        return from_objects(list_objects(values), column) if texts is None else texts.alias(typed_name(column))
     if kind == "S":
         # NumPy turns numbers in a list with bytes into bytes.
         return from_objects([value.decode("latin-1") for value in values.tolist()], column)
@@ -266,6 +277,8 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
 
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
+    if kind_of(column) == "id" and (exact := _from_exact_series(values, column)) is not None:
+        return exact
     categories = getattr(values.dtype, "categories", ())
     if _KEPT.fullmatch(type(values.dtype).__name__) and all(isinstance(category, str) for category in categories):
         try:
@@ -274,6 +287,19 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
             # A type that Polars lacks, or no pyarrow. The engine's message might quote a value.
             pass
     return from_objects(values.tolist(), column)
+
+
+def _from_exact_series(values: Any, column: Column) -> "pl.Series | None":
+    """Ids of pandas whose type Polars lacks, or would round; None for others."""
+    import polars as pl
+
+    if (categories := getattr(values.dtype, "categories", None)) is not None:
+        # A missing one would make doubles of integers.
+        texts = _from_pandas_series(categories.to_series(), column)
+        codes = pl.Series(values.cat.codes.to_numpy()).cast(pl.Int64)
+        return texts.gather(codes.set(codes < 0, None)).alias(texts.name)
+    # Polars has no decimals of 256 bits.
+    return from_objects(values.tolist(), column) if str(values.dtype).startswith("decimal256") else None
 
 
 # Types of pandas whose values Polars takes as they are.
@@ -287,17 +313,29 @@ def _to_polars_type(values: Any) -> Any:
     return values.cast(pa.float64()) if pa.types.is_decimal256(values.type) else values
 
 
+def _from_arrow_array(values: Any, column: Column) -> "pl.Series":
+    import polars as pl
+
+    if kind_of(column) == "id" and not has_polars_type(values):
+        return from_objects(values.to_pylist(), column)
+    return _apply_type(pl.Series(column.name, _to_polars_type(values)), column)
+
+
 def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     """A PyArrow table in Polars, or as it is if Polars lacks one of its types."""
     import narwhals as nw
     import polars as pl
 
     native = frame.to_native()
+    rules = [rule for rule in columns if kind_of(rule) == "id" and not has_polars_type(native[rule.name])]
+    names = {rule.name for rule in rules} - {rule.name for rule in columns if kind_of(rule) != "id"}
     try:
-        table = pl.DataFrame([pl.Series(name, _to_polars_type(native[name])) for name in frame.columns])
+        table = [pl.Series(name, _to_polars_type(native[name])) for name in frame.columns if name not in names]
     except Exception:
         return frame
-    return _all_typed(nw.from_native(table), columns)
+    ids = [_from_arrow_array(native[rule.name], rule) for rule in rules]
+    typed = _all_typed(nw.from_native(pl.DataFrame([*table, *ids])), columns)
+    return write_octets(typed, list_octets(typed, columns))
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -317,10 +355,11 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
 
 def _apply_type(series: "pl.Series", column: Column) -> "pl.Series":
     """A column with a type stays as it is. One without a type, because every record is missing or an object, is read
-    value by value."""
+    value by value, and so are ids that are bytes."""
     import polars as pl
 
-    return fit(series, column) if series.dtype in (pl.Null, pl.Object) else series
+    is_read = series.dtype in (pl.Null, pl.Object) or (kind_of(column) == "id" and series.dtype == pl.Binary)
+    return fit(series, column) if is_read else series
 
 
 def check_types(frame: Frame, columns: Sequence[Column]) -> None:
@@ -334,7 +373,7 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         if name == typed_name(column):
             fits = True
         elif isinstance(column, Operand):
-            fits = _fits_operand(column, dtype)
+            fits = _fits_operand(column, dtype) and not (dtype == nw.Unknown and is_loose(frame, name))
         elif not isinstance(column, Levels):
             dated = column.clock is not None
             fits = isinstance(dtype, nw.Date | nw.Datetime) if dated else dtype.is_numeric() or dtype == nw.Boolean

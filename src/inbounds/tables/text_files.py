@@ -1,11 +1,14 @@
 """The bytes of a text file: decompressed, in UTF-8, without a byte order mark and the lines above its header.
 
-They come in blocks, so that a file of any size is read in a little memory, and nothing is written to a disk. A byte
-that is no character in the declared encoding becomes U+FFFD where it stands, and moves no other.
+They come in blocks, so that a file of any size is read in a little memory, and nothing is written to a disk. Bytes that
+are not characters stay apart from each other, and move no other. In a file of UTF-8 they stay what they are. In a
+declared encoding a byte without a character, or half of a surrogate pair, becomes the three bytes that UTF-8 would have
+for a code point of its own, U+D800 to U+DFFF, which no character has (`is_text` is false for both).
 """
 
 import codecs
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -94,7 +97,7 @@ def _transcode(block: bytes, stream: Any, file: File, *, marked: bool) -> Iterat
             f"{file.title} has no byte order mark, so that UTF-16 may be one of two; write encoding = "
             '"utf-16-le" (Windows) or "utf-16-be" under [data]'
         )
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass" if "16" in encoding else "surrogateescape")
     size, first = 0, True
     while block:
         size += len(block)
@@ -102,12 +105,51 @@ def _transcode(block: bytes, stream: Any, file: File, *, marked: bool) -> Iterat
             # For the two encodings that name their byte order; "utf-16" removes its mark itself.
             text = text.removeprefix("\ufeff") if first else text
             first = False
-            yield text.encode("utf-8")
+            yield text.encode("utf-8", "surrogatepass")
         block = bytes(stream.read(BLOCK))
     if encoding.startswith("utf-16") and size % 2:
         raise DataError(f"{file.title} has an odd number of bytes: it is cut off, or not in {encoding.upper()}")
     if text := decoder.decode(b"", final=True):
-        yield text.encode("utf-8")
+        yield text.encode("utf-8", "surrogatepass")
+
+
+class Letters:
+    """Whether the bytes of a file, block after block, are characters of UTF-8."""
+
+    __slots__ = ("_rest", "valid")
+
+    def __init__(self) -> None:
+        self.valid, self._rest = True, b""
+
+    def read(self, block: bytes) -> None:
+        """Go on with a block, which may end within a character."""
+        if not self.valid or (not self._rest and block.isascii()):
+            return
+        data = self._rest + block
+        try:
+            _, used = codecs.utf_8_decode(data, "strict", False)
+            self._rest = data[used:]
+        except UnicodeDecodeError:
+            self.valid = False
+
+    def end(self) -> None:
+        """Go on with the end of a file."""
+        self.valid, self._rest = self.valid and not self._rest, b""
+
+
+def is_text(octets: bytes) -> bool:
+    """Whether bytes are characters of UTF-8."""
+    letters = Letters()
+    letters.read(octets)
+    letters.end()
+    return letters.valid
+
+
+def show_text(octets: bytes, encoding: str) -> str:
+    """Bytes as text, with U+FFFD for those that are not characters."""
+    if encoding in UTF_8:
+        return octets.decode("utf-8", "replace")
+    return re.sub("[\ud800-\udfff]", "\ufffd", octets.decode("utf-8", "surrogatepass"))
 
 
 def _drop_lines(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:

@@ -21,21 +21,20 @@ If a date or a time is needed, dates and times are themselves, text is read in t
 Numbers are doubles: an integer beyond 2^53 is rounded to a double, however it is stored. Text is a number if it has
 decimal digits, perhaps with a point, an exponent and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``. It is a
 boolean if it is ``true``, ``True``, ``TRUE``, or ``false`` in one of these ways. If a number is needed, text that is
-blank or ``nan`` is missing.
+blank or ``nan`` is missing. Ids are not rounded, and none of them is refused (`inbounds.tables.identity`).
 """
 
 import math
 import numbers
 import re
 from collections.abc import Container, Sequence
-from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-from uuid import UUID
 
 import numpy as np
 
+from inbounds.tables.identity import mark_text, write_id, write_numbers, write_times
 from inbounds.tables.schema import Column, DataError, Levels, Numeric, Operand
 from inbounds.tables.untyped_times import SPACES, fit_times, text_as_time, to_seconds
 
@@ -187,24 +186,31 @@ def _read_words(text: "pl.Expr", kind: Kind) -> "pl.Expr":
 
 
 def _fit_persons(series: "pl.Series", column: Column) -> "pl.Series":
-    """Ids, and what rows are ordered by. Numbers are doubles, however they are stored. Ids are text, since one record
-    could decide whether they are stored as text; numbers that doubles may not distinguish are refused."""
+    """Ids, and what rows are ordered by. Numbers to order by are doubles, however they are stored. Ids are text, since
+    one record could decide whether they are stored as text."""
     import polars as pl
 
+    if kind_of(column) == "id":
+        return _fit_ids(series, column)
     if series.dtype.is_numeric():
-        doubles = series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
-        if kind_of(column) == "order":
-            return doubles
-        if (doubles.abs() >= _WHOLE).any():
-            raise _unfit_ids(column)
-        return doubles.to_frame().select(_numbers_as(pl.col(doubles.name), "id").alias(doubles.name)).to_series()
+        return series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
     if series.dtype == pl.String:
         text = text_as(pl.col(series.name), column, blank=False)
         return series.to_frame().select(text.alias(series.name)).to_series()
-    if series.dtype in (pl.Date, pl.Datetime) and kind_of(column) == "order":
+    if series.dtype in (pl.Date, pl.Datetime):
         times = fit_times(series, None)
         return from_objects(series.to_list(), column) if times is None else times
     return from_objects(series.to_list(), column)
+
+
+def _fit_ids(series: "pl.Series", column: Column) -> "pl.Series":
+    import polars as pl
+
+    if series.dtype == pl.String:
+        return series.to_frame().select(mark_text(pl.col(series.name)).alias(series.name)).to_series()
+    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+        return write_numbers(series)
+    return write_times(series) if series.dtype.is_temporal() else from_objects(series.to_list(), column)
 
 
 def _booleans_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
@@ -235,11 +241,12 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
 
     _require_short_numbers(column)
     kinds = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}
-    convert: Any = (kinds | {"id": _identity, "order": _rank}).get(
+    convert: Any = (kinds | {"id": write_id, "order": _rank}).get(
         kind_of(column),
         lambda value: to_seconds(value, column.zone),  # type: ignore[union-attr]
     )
-    unfit = convert(None)
+    # An object that cannot be read is no id.
+    unfit = None if kind_of(column) == "id" else convert(None)
 
     def one(value: Any) -> Any:
         try:
@@ -249,8 +256,6 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
             return unfit
 
     converted = [one(value) for value in values]
-    if kind_of(column) == "id" and any(value is _NO_ID for value in converted):
-        raise _unfit_ids(column)
     return pl.Series(typed_name(column), converted, dtype=polars_type(column))
 
 
@@ -265,16 +270,6 @@ def _require_short_numbers(column: Column) -> None:
         )
 
 
-def _unfit_ids(column: Column) -> DataError:
-    """The error for ids that may be confused. Then what is kept of one person would depend on another."""
-    return DataError(
-        f"column {column.name!r} must hold ids that can be told apart: text, numbers below 2^53, dates or times; hand "
-        "over others as text"
-    )
-
-
-# An object that is no id.
-_NO_ID = object()
 # A text that is no level: levels have no NUL.
 _NO_LEVEL = "\0"
 
@@ -338,18 +333,6 @@ def _text(value: Any) -> Any:
     if number is None:
         return _NO_LEVEL
     return str(int(number)) if abs(number) < _WHOLE and number == int(number) else _write_double(number)
-
-
-def _identity(value: Any) -> Any:
-    """An id as text: like a level of text, with dates and times in the form of ISO 8601; or `_NO_ID`."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if isinstance(value, date | UUID):
-        return str(value)
-    if isinstance(value, str):
-        return _text(value) if _is_utf8(value) else _NO_ID
-    number = _number(value)
-    return _NO_ID if number is None or abs(number) >= _WHOLE else _text(value)
 
 
 def _rank(value: Any) -> float | None:

@@ -25,7 +25,7 @@ async function ask(epsilon, curves) {
 function move(epsilon) { seen.epsilon = epsilon; performance.mark("epsilon"); ask(epsilon, false); }
 
 async function aim(name, error) {
-  try { const { epsilon } = await post("aim", { name, error }); say(`epsilon ${epsilon} gives ${name} this error`); move(epsilon); } catch (refusal) { say(refusal.message); seen.ledger = { ...seen.ledger, said: refusal.message, fits: false }; redraw(); }
+  try { const { epsilon } = await post("aim", { name, error }); say(`epsilon ${epsilon} keeps ${name} within this error for 9 of 10 plausible columns`); move(epsilon); } catch (refusal) { say(refusal.message); seen.ledger = { ...seen.ledger, said: refusal.message, fits: false }; redraw(); }
 }
 
 function redraw() {
