@@ -405,7 +405,7 @@ def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Arr
 def _width(request: Wanted) -> float:
     """The width of the range of a statistic: that of its bounds, or the number of records if it has none."""
     record = request.draft().record
-    if record.statistic.traits.unit_diagonal:
+    if record.derivation.unit:
         return 2.0
     if record.statistic.traits.shares:
         return 1.0

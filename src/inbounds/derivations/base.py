@@ -213,6 +213,11 @@ class Derivation(ABC):
         return False
 
     @property
+    def unit(self) -> bool:
+        """Whether values are a matrix with ones on its diagonal, such as correlations."""
+        return False
+
+    @property
     def pooled(self) -> bool:
         """Whether all groups have one value together."""
         return False

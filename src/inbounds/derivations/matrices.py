@@ -97,6 +97,7 @@ class PairMatrix(Simulated):
     repair: str = field()
 
     plain = True
+    unit = True
     text = "matrix of pairs"
     tail: ClassVar[Tail] = "noise"
 

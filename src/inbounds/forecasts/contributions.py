@@ -221,7 +221,7 @@ def _spread_of_row(wanted: Wanted, record: Release) -> Array:
         return np.asarray(np.sqrt(p * (1 - p)))
     if way.as_points is not None:
         return way.as_points.spread_of_row(situation)
-    if traits.unit_diagonal:
+    if way.unit:
         # For a correlation; for Kendall's tau two thirds of this.
         return (1 - values**2) * (2 / 3 if traits.columns == "ordered" else 1.0)
     if traits.matrix or traits.meaning is None:

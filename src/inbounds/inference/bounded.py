@@ -64,14 +64,14 @@ def spread_limits(release: Release, alpha: float, population: bool) -> RawInterv
 
 def product_limits(release: Release, alpha: float) -> RawInterval:
     """Limits of variances, covariances and correlations that are computed from noisy sums, also of groups."""
-    unit = release.statistic.traits.unit_diagonal
+    unit = release.derivation.unit
     limits = [products.matrix_limits(sums, alpha, correlation=unit) for sums in products.list_sums(release, alpha)]
     return *_in_units(release, limits), products.METHOD, (score.ASSUMPTION,)
 
 
 def table_limits(release: Release, alpha: float) -> RawInterval:
     """The same for the table itself. Correlations and pooled figures are simulated."""
-    if release.statistic.traits.unit_diagonal or release.derivation.pooled:
+    if release.derivation.unit or release.derivation.pooled:
         return spreads.of_sums(release, alpha, population=False)
     limits = [products.table_limits(sums, alpha) for sums in products.list_sums(release, alpha, table=True)]
     return *_in_units(release, limits), products.TABLE, ()
@@ -81,7 +81,7 @@ def _in_units(release: Release, limits: Sequence[tuple[Array, Array]]) -> tuple[
     """Limits of one matrix of covariances of u for each group, in units of the columns, or the roots of variances."""
     columns = release.numeric_ends()
     halves = (columns[:, 1] - columns[:, 0]) / 2
-    worth = 1.0 if release.statistic.traits.unit_diagonal else np.outer(halves, halves)
+    worth = 1.0 if release.derivation.unit else np.outer(halves, halves)
     lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in limits]) for side in (0, 1))
     return (np.sqrt(lower), np.sqrt(upper)) if release.derivation.root else (lower, upper)
 
@@ -118,7 +118,7 @@ def _has_bound(release: Release) -> bool:
     way, traits = release.derivation, release.statistic.traits
     if (release.rows or 0) < 2 or release.bounding == "truncated" or any(rule.cells for rule in release.columns):
         return False
-    if traits.unit_diagonal:
+    if way.unit:
         return False
     return way.of_elements or (way.single and (not way.plain or traits.meaning == "squared spread"))
 

@@ -256,7 +256,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
     if not population or release.derivation.of_sums or release.rows is None:
         raise ValueError(_FOR_MEANS)
     alike = [_treatment(rule) for rule in variance.columns] == [_treatment(rule) for rule in release.columns]
-    if not variance.statistic.traits.variance or variance.rows != release.rows or not alike:
+    if variance.statistic.traits.meaning != "squared spread" or variance.rows != release.rows or not alike:
         raise ValueError(
             "variance= must be a released variance of the same column of the same table, with the same bounds"
         )

@@ -67,7 +67,7 @@ def _one_spread(
 
 def matrix(release: Release, alpha: float, population: bool) -> RawInterval:
     """Variances by the exact law; covariances by simulation, or by the exact law of their noise."""
-    correlation = release.statistic.traits.unit_diagonal
+    correlation = release.derivation.unit
     size = triangle_size(len(release.noisy))
     bounds = release.limits_of_coordinates()
     rows, columns = np.triu_indices(size)
@@ -151,7 +151,6 @@ def of_sums(release: Release, alpha: float, population: bool) -> RawInterval:
     numeric = [rule for rule in release.columns if rule.step is not None]
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
-    traits = release.statistic.traits
     way = release.derivation
     cells, noise = noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
     public = way.rows is not None
@@ -161,9 +160,7 @@ def of_sums(release: Release, alpha: float, population: bool) -> RawInterval:
     sums = places if public else ()
     # Pooled groups have one figure together; other groups have one each.
     tables = [cells] if way.pooled else [cells[[group]] for group in range(len(cells))]
-    models = [
-        _SumsModel(way.pooled, traits.unit_diagonal, table, halves, noise, population, worth, sums) for table in tables
-    ]
+    models = [_SumsModel(way.pooled, way.unit, table, halves, noise, population, worth, sums) for table in tables]
     limits = np.concatenate([_limits_of(model, size, alpha) for model in models], axis=1)
     limits = np.sqrt(limits) if way.root else limits
     about = "means are about those released" if public else "groups have about the sizes and means released"

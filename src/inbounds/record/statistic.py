@@ -32,7 +32,7 @@ Columns: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The properties of a statistic, for code that shows it or computes with it.
+    """The kind of a statistic, for code that shows it or computes with it.
 
     Attributes
     ----------
@@ -40,35 +40,26 @@ class Traits:
         Which columns it takes: one or several of numbers, several whose values have an order, one or several with
         levels or intervals, one of which a level is counted (or none at all), one without a rule of its own, or one of
         numbers and others that explain it.
-    counted
-        Whether its noisy numbers are counts of cells.
-    shares
-        Whether it is divided by the number of records.
     whole
-        Whether its values are whole numbers.
-    matrix, unit_diagonal
-        Whether it is a symmetric matrix of columns, and whether that has ones on its diagonal.
-    mean, variance
-        Whether it is a mean or a variance, which can be combined for a shorter interval.
-    means_above
-        Whether its table has a line of means above such a matrix.
-    needs_truth
-        Whether its error depends strongly on the true value.
+        Whether its values are numbers of records.
+    shares
+        Whether its values are numbers of records, divided by the number of all of them.
+    matrix
+        Whether it is a symmetric matrix of columns.
     meaning
         What one number says about its column, for plausible means and spreads.
     """
 
     columns: Columns = "number"
-    counted: bool = False
-    shares: bool = False
     whole: bool = False
+    shares: bool = False
     matrix: bool = False
-    unit_diagonal: bool = False
-    mean: bool = False
-    variance: bool = False
-    means_above: bool = False
-    needs_truth: bool = False
     meaning: Meaning | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether its noisy numbers are counts of cells."""
+        return self.whole or self.shares
 
 
 class Statistic(ABC):
@@ -186,6 +177,13 @@ class Statistic(ABC):
     def interval_with(self, release: "Release", level: float, kind: str, method: str) -> "Interval":
         """The interval by one of the ``interval_methods``."""
         raise ValueError(f"a {self.name} has one kind of interval; leave out the method")
+
+    def find_clipping(self, width: float) -> float | None:
+        """How far clipping moves it if one record in a hundred lies a tenth of the width beyond its bounds.
+
+        None if that does not follow from the bounds alone.
+        """
+        return None
 
     # What a report says
 

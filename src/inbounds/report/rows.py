@@ -155,12 +155,12 @@ class Section:
         For a symmetric matrix this is each pair once, without the correlation of a column with itself; a covariance of
         a column with itself is called its variance. The table of moments has means above such a matrix.
         """
-        rows, axes, traits = self.rows(), self.release.axes, self.release.statistic.traits
+        rows, axes = self.rows(), self.release.axes
         above = self.rows_above_matrix
         if above is None:
             return rows
         names, size = axes[-1], len(axes[-1])
-        least = 1 if traits.unit_diagonal else 0
+        least = 1 if self.release.derivation.unit else 0
         distinct = rows[: above * size]
         for i in range(size):
             for j in range(i + least, size):
@@ -172,8 +172,8 @@ class Section:
     @property
     def rows_above_matrix(self) -> int | None:
         """How many lines are above the symmetric matrix of a table: for moments one, of means. None without one."""
-        traits = self.release.statistic.traits
-        return int(traits.means_above) if traits.matrix or traits.means_above else None
+        above = self.release.derivation.means_above
+        return int(above) if above or self.release.statistic.traits.matrix else None
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:

@@ -219,10 +219,11 @@ def _describe_released(section: Section) -> str:
         f"Bounds of {names} were released before and paid for. Records beyond them are clipped, a bias that no "
         "interval here contains"
     )
-    if not section.release.statistic.traits.mean:
-        return f"{sentence}."
     widest = max(ends[name][1] - ends[name][0] for name in section.released)
-    price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(widest / 1000)}"
+    moved = plain_statistic(section.release.statistic).find_clipping(widest)
+    if moved is None:
+        return f"{sentence}."
+    price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(moved)}"
     return f"{sentence}: {price}."
 
 
@@ -241,7 +242,7 @@ def _explain_worst(release: Release) -> str:
     """When the bias of a number that is made of noisy sums is worst."""
     if release.derivation.tail != "bounds":
         return "where all records lie at one end of the bounds"
-    if release.statistic.traits.unit_diagonal:
+    if release.derivation.unit:
         return "all that is possible: a variance may be almost 0"
     if plain_statistic(release.statistic).by is not None:
         return "all that is possible: a group may be empty"
@@ -254,7 +255,7 @@ def _list_idle(section: Section) -> list[str]:
     release = section.release
     if section.shown_interval is None:
         return []
-    if release.statistic.traits.unit_diagonal:
+    if release.derivation.unit:
         low, high = -1.0, 1.0
     else:
         limits = release.limits_of_coordinates()

@@ -57,7 +57,7 @@ class Count(Statistic):
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "count"
-    traits: ClassVar[Traits] = Traits(columns="level or none", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="level or none", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class Proportion(Statistic):
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "proportion"
-    traits: ClassVar[Traits] = Traits(columns="level", counted=True, shares=True)
+    traits: ClassVar[Traits] = Traits(columns="level", shares=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

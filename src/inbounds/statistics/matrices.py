@@ -118,7 +118,7 @@ class Correlation(Statistic):
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "correlation"
-    traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True, unit_diagonal=True, needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
     least_rows: ClassVar[int] = 2
     compares_methods: ClassVar[bool] = True
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS

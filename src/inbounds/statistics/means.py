@@ -74,7 +74,7 @@ class Mean(Statistic):
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "mean"
-    traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
+    traits: ClassVar[Traits] = Traits(meaning="centre")
     least_rows: ClassVar[int] = 1
     interval_methods: ClassVar[tuple[str, ...]] = means.METHODS
 
@@ -131,6 +131,9 @@ class Mean(Statistic):
         else:
             number = coordinates.mean(column, terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((), (column,)), [column])
+
+    def find_clipping(self, width: float) -> float:
+        return width / 1000
 
     def share(self, terms: Terms) -> Share | None:
         """The mean of a public number of records follows from its sum, which a joint draw may have anyway."""

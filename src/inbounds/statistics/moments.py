@@ -82,7 +82,7 @@ class Moments(Statistic):
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "moments"
-    traits: ClassVar[Traits] = Traits(columns="numbers", means_above=True, needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="numbers")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 

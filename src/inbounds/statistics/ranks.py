@@ -53,7 +53,7 @@ class Kendall(Statistic):
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "kendall"
-    traits: ClassVar[Traits] = Traits(columns="ordered", matrix=True, unit_diagonal=True)
+    traits: ClassVar[Traits] = Traits(columns="ordered", matrix=True)
     least_rows: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

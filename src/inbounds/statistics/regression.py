@@ -47,7 +47,7 @@ class Regression(Statistic):
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "regression"
-    traits: ClassVar[Traits] = Traits(columns="outcome", needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="outcome")
     least_rows: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class Variance(Statistic):
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "variance"
-    traits: ClassVar[Traits] = Traits(variance=True, meaning="squared spread")
+    traits: ClassVar[Traits] = Traits(meaning="squared spread")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.SPREAD_METHODS
     interval_needs: ClassVar[Mapping[str, str]] = {"robust": "robust"}
@@ -164,7 +164,7 @@ class StandardDeviation(Statistic):
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "standard_deviation"
-    traits: ClassVar[Traits] = Traits(needs_truth=True, meaning="spread")
+    traits: ClassVar[Traits] = Traits(meaning="spread")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.SPREAD_METHODS
     interval_needs: ClassVar[Mapping[str, str]] = {"robust": "robust"}

@@ -59,7 +59,7 @@ class Histogram(Statistic):
     _key: Key = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "histogram"
-    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="cells", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Crosstab(Statistic):
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "crosstab"
-    traits: ClassVar[Traits] = Traits(columns="table", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="table", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -171,7 +171,7 @@ class Proportions(Statistic):
     _key: Key = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "proportions"
-    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, shares=True)
+    traits: ClassVar[Traits] = Traits(columns="cells", shares=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
