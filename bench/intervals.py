@@ -31,7 +31,7 @@ from inbounds.inference import score
 from inbounds.inference.counts import Binomial, choose_family
 from inbounds.inference.inversion import interval
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
-from inbounds.inference.synthesis import pool_copies, t_quantile
+from inbounds.lab.synthesis import pool_copies, t_quantile
 from inbounds.plan.release import release as release_plan
 
 SHARES = np.unique(np.concatenate([[0, 0.001, 0.005, 0.01, 0.99, 1], np.linspace(0.02, 0.98, 34)]))

@@ -23,7 +23,7 @@ import time
 import numpy as np
 import scipy.stats
 
-from inbounds.studies import keep, paper
+from inbounds.lab.studies import keep, paper
 
 REPETITIONS = 500
 

@@ -15,8 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from inbounds.studies import claims, keep
-from inbounds.studies.laboratory import STUDIES, Order, conduct
+from inbounds.lab.studies import claims, keep
+from inbounds.lab.studies.laboratory import STUDIES, Order, conduct
 
 PAGE = Path(__file__).with_name("claims.md")
 COMMAND = "python docs/make_claims.py --folder build/paper"

@@ -2,8 +2,8 @@
 
 A certificate proves that its noise is enough for its sensitivity. That the sensitivity is that of the statistic follows
 from the statistic, the bounds of its columns, the number of rows and the unit. The formulas are those of
-`inbounds.privacy.sensitivity`, written once more in fractions; what is certified may be larger (rounded products make
-it so by a hair), never smaller. Nothing here goes through `Statistic.draft`, `inbounds.tables.coordinates` or
+`inbounds.lab.theory.sensitivity`, written once more in fractions; what is certified may be larger (rounded products
+make it so by a hair), never smaller. Nothing here goes through `Statistic.draft`, `inbounds.tables.coordinates` or
 `inbounds.privacy.certified`.
 """
 

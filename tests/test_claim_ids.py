@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import inbounds as ib
-from inbounds.laws.claims import CLAIMS
+from inbounds.lab.theory.statements import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 

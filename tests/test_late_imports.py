@@ -45,14 +45,14 @@ OTHERS = {
         "inbounds.plan.template",
         "inbounds.report.files",
     },
-    "cli.study": {"inbounds.studies", "inbounds.studies.covariance"},
-    "studies.laboratory": {"inbounds.studies"},
+    "cli.study": {"inbounds.lab.studies", "inbounds.lab.studies.covariance"},
+    "lab.studies.laboratory": {"inbounds.lab.studies"},
     # Simulations are loaded by who asks for a figure of the paper, not by every command.
-    "service.figures": {
-        "inbounds.studies",
-        "inbounds.studies.covariance",
-        "inbounds.studies.measures",
-        "inbounds.studies.proportions",
+    "lab.paper_figures": {
+        "inbounds.lab.studies",
+        "inbounds.lab.studies.covariance",
+        "inbounds.lab.studies.measures",
+        "inbounds.lab.studies.proportions",
     },
     # The page needs an optional extra.
     "cli.studio": {"inbounds.studio"},
@@ -64,6 +64,11 @@ OTHERS = {
     # Inference stands above records, and is loaded by who asks for an estimate.
     "record.release": {"inbounds.inference.estimates"},
     "record.record": {"inbounds.report.files"},
+    # The laboratory stands above inference, of which three public names are in it.
+    "inference": {"inbounds.lab.synthesis"},
+    # Addresses of 0.2, for one version.
+    "privacy.sensitivity": {"inbounds.lab.theory.sensitivity"},
+    "studies": {"inbounds.lab.studies.figures"},
     # Statistics register themselves when they are loaded, which whoever reads a record need not have done.
     "record.statistic": {"inbounds.statistics"},
     # An engine of whatever name, with the line that installs it where it is missing.
@@ -71,7 +76,7 @@ OTHERS = {
     # Public names are loaded when they are asked for, and what finds the nearest one when there is none.
     "__init__": {
         "inbounds._mistakes",
-        "inbounds.privacy.sensitivity",
+        "inbounds.lab.theory.sensitivity",
         "(f'inbounds.{name}')",
         "(f'inbounds.{_PLACES[name]}')",
     },

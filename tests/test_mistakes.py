@@ -11,9 +11,9 @@ import inbounds as ib
 from inbounds import _mistakes
 from inbounds._mistakes import FileError, Mistake, explain, suggest, write_place
 from inbounds.errors import LONGEST, InboundsError
+from inbounds.lab.studies.file import CovarianceKeys, MatrixSection, ProportionsKeys, SharesSection
 from inbounds.plan.model import PARTS
 from inbounds.plan.plan import Plan
-from inbounds.studies.file import CovarianceKeys, MatrixSection, ProportionsKeys, SharesSection
 
 MODELS = [Plan, *PARTS.values(), ProportionsKeys, CovarianceKeys, SharesSection, MatrixSection]
 # Whatever a key may be given: what TOML and JSON have, and what a dictionary of Python may have beside.

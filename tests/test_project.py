@@ -59,3 +59,17 @@ def test_every_lock_is_made_and_used_by_the_makefile():
     assert {lock.stem for lock in LOCKS if lock.parent.name == "peers"} == set(peers)
     installed = set(re.findall(r"-r locks/(\w+)\.lock", text))
     assert {lock.stem for lock in LOCKS if lock.parent.name == "locks"} == installed
+
+
+FIGURES = {"altair", "vl-convert-python"}
+
+
+def test_figures_are_an_extra():
+    """Running needs no library that draws; working on the code and the documentation does."""
+    needed, extras = PROJECT["project"]["dependencies"], PROJECT["project"]["optional-dependencies"]
+    assert {re.split("[>=]", one)[0] for one in extras["plot"]} == FIGURES
+    assert not FIGURES & {re.split("[>=]", one)[0] for one in needed}
+    assert "plot" in re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")
+    for name, has in {"run": False, "peers": False, "dev": True, "engines": True, "docs": True}.items():
+        locked = set(re.findall(r"^([\w-]+)==", (ROOT / "locks" / f"{name}.lock").read_text("utf-8"), re.MULTILINE))
+        assert FIGURES & locked == (FIGURES if has else set()), name

@@ -1,10 +1,12 @@
 """The service: what faces call, with progress by callback, and cancelled by one that raises."""
 
+import datetime as dt
 import json
 from pathlib import Path
 
 import pytest
 
+import inbounds as ib
 from inbounds import ledger, service
 from inbounds.plan.plan import Plan
 from tests import health as demo
@@ -75,6 +77,25 @@ def test_plain_values_come_out(tmp_path):
     seen = []
     service.preview_plan(tmp_path / "plan.toml", lambda done, of: seen.append((done, of)))
     assert seen == [(i, len(made)) for i in range(len(made))]
+
+
+def test_dates_moments_and_bounds_are_plain_values():
+    """`--json` wrote none of them: it ended in an error after the charge."""
+    days = [dt.date(2024, 1, 1 + i % 28) for i in range(60)]
+    table = {"day": days, "x": list(range(60)), "g": ["a", "b"] * 30}
+    rule = {"bounds": ("2024-01-01", "2024-12-31"), "epsilon": 1}
+    made = {
+        "mean": ib.mean(table, "day", **rule),
+        "medians": ib.median(table, "day", by="g", levels=["a", "b"], **rule),
+        "moments": ib.moments(table, bounds={"x": (0, 60)}, epsilon=1),
+        "bounds": ib.bounds(table, "x", within=(0, 100), epsilon=1),
+    }
+    values = service.summarize(ib.Releases(made))["values"]
+    assert json.loads(json.dumps(values)) == values
+    assert dt.date.fromisoformat(values["mean"]) == made["mean"].value
+    assert [dt.date.fromisoformat(day) for day in values["medians"]] == made["medians"].value.tolist()
+    assert values["moments"] == made["moments"].table.tolist()
+    assert tuple(values["bounds"]) == tuple(made["bounds"].value)
 
 
 def test_messages_name_the_argument_of_whoever_asks(tmp_path):

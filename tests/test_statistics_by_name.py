@@ -11,7 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 # Where such words stand for something else.
 APART = {
     "statistics/": "the statistics themselves",
-    "studies/": "the paper's studies have the names of two statistics",
+    "lab/": "the paper's studies have the names of two statistics",
+    "derivations/likely_truths.py": "a word that is a statistic's is a key of what a user states as plausible",
     "derivations/truths.py": "a word that is a statistic's is a key of what a user states as plausible",
     "repairs/tree.py": "a word that is a statistic's names weights of a tree",
     "__init__.py": "the public names, which a test compares with the register",

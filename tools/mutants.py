@@ -28,6 +28,8 @@ AIMED = {
     "grid/sides": ["tests/grid/test_sampler.py", "tests/grid/test_sides.py"],
     "grid/sampler": ["tests/grid/test_sampler.py", "tests/grid/test_sides.py"],
     "ledger/spending": _LEDGER,
+    "ledger/draws": [*_LEDGER, "tests/ledger/test_drawn_once.py", "tests/app/test_paid.py"],
+    "ledger/turns": ["tests/app/test_paid.py"],
     "ledger/limits": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/request": [*_LEDGER, "tests/ledger/test_results.py"],
     "ledger/chain": [*_CHAIN, "tests/ledger/test_hostile_ledger.py"],
@@ -55,6 +57,7 @@ AIMED = {
     "ledger/account": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/amounts": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/names": ["tests/ledger/test_names.py", "tests/ledger/test_reading.py"],
+    "ledger/registry": ["tests/ledger/test_reports.py"],
     "ledger/reports": [*_LEDGER, "tests/ledger/test_reports.py"],
     "ledger/store": _LEDGER,
 }

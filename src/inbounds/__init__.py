@@ -31,13 +31,13 @@ if TYPE_CHECKING:
         sum,  # noqa: A004
         variance,
     )
+    from inbounds.lab.theory import sensitivity
+    from inbounds.lab.theory.calibrate import calibrate
+    from inbounds.lab.theory.loss import privacy_loss
     from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
     from inbounds.plan.check import check
     from inbounds.plan.plan import Plan
     from inbounds.plan.release import release
-    from inbounds.privacy import sensitivity
-    from inbounds.privacy.calibrate import calibrate
-    from inbounds.privacy.loss import privacy_loss
     from inbounds.record import Release, Releases
     from inbounds.statistics import (
         Bounds as Bounds,
@@ -141,10 +141,10 @@ _PLACES = {
     **dict.fromkeys(("Gaussian", "GeneralizedGaussian", "Laplace", "Mechanism"), "laws"),
     **dict.fromkeys(("Release", "Releases"), "record"),
     "Plan": "plan.plan",
-    "calibrate": "privacy.calibrate",
+    "calibrate": "lab.theory.calibrate",
     "check": "plan.check",
     "preview": "forecasts.preview",
-    "privacy_loss": "privacy.loss",
+    "privacy_loss": "lab.theory.loss",
     "release": "plan.release",
 }
 # All other names are release functions, and the value behind each: ib.mean and ib.Mean.
@@ -169,7 +169,7 @@ def _suggest(name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "sensitivity":
-        value = import_module("inbounds.privacy.sensitivity")
+        value = import_module("inbounds.lab.theory.sensitivity")
     elif name in _MODULES:
         value = import_module(f"inbounds.{name}")
     elif name in _PLACES:

@@ -6,20 +6,31 @@ without a network, and would tell that host who reads it.
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
 _Parameters = ParamSpec("_Parameters")
 _Chart = TypeVar("_Chart")
 
+NEEDED = "figures need Altair and vl-convert: pip install 'inbounds[plot]'"
+
+
+def can_draw() -> bool:
+    """Whether the extra ``plot`` is installed."""
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+
 
 def as_picture(plot: Callable[_Parameters, _Chart]) -> Callable[_Parameters, _Chart]:
     """Decorate a function that plots: a notebook shows its chart, and charts made from it, as a picture in SVG.
 
-    A renderer that a user enabled, as with ``altair.renderers.enable("png")``, is used instead.
+    A renderer that a user enabled, as with ``altair.renderers.enable("png")``, is used instead. The function raises an
+    ImportError if the extra ``plot`` is not installed.
     """
 
     @wraps(plot)
     def draw(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Chart:
+        if not can_draw():
+            raise ImportError(NEEDED)
         chart: Any = plot(*arguments, **keywords)
         # The same chart of a class that knows one thing more. Copies, as by .properties(), are of that class too.
         kind: Any = type(chart)

@@ -11,7 +11,7 @@ import pytest
 
 from inbounds.cli import commands as cli
 from inbounds.cli import terminal
-from inbounds.studies import laboratory
+from inbounds.lab.studies import laboratory
 
 OWN = """
 name = "own"
@@ -56,7 +56,7 @@ def test_a_study_of_ones_own(monkeypatch, capsys, tmp_path):
 
 
 def test_the_papers_studies_one_after_the_other_fill_one_page(monkeypatch, capsys, tmp_path):
-    from inbounds.studies import paper
+    from inbounds.lab.studies import paper
 
     # Exact intervals take most of the time, and no finding asks for them.
     quick = [setting for setting in paper.proportions() if setting.simulate.estimator != "exact"]

@@ -125,7 +125,7 @@ def test_a_plan_that_was_released_costs_nothing_again(client):
         assert answer["said"].endswith("The stored result is shown again, and costs nothing.")
     other = client.post("imagine", {"epsilon": "0.5"}).json
     assert (other["cost"], other["after"]) == ("0.5", "1.5")
-    assert len(client.get("/api/ledger").json["entries"]) == 4
+    assert len(client.get("/api/ledger").json["entries"]) == 7
 
 
 ABSURD = ["1e-400000", "1e400000", "1e-99999999999999", "-1e-400000", "0e-400000", "nan", "sNaN9", "inf", "1/3"]

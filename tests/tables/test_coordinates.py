@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
 
-from inbounds.privacy import sensitivity
+from inbounds.lab.theory import sensitivity
 from inbounds.privacy.terms import Unit
 from inbounds.tables import coordinates
 from inbounds.tables import request as request_module

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from inbounds.privacy import sensitivity
+from inbounds.lab.theory import sensitivity
 from inbounds.privacy.terms import Unit
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import excess_of_concordance

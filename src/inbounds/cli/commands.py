@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from inbounds import __version__
+from inbounds._charts import NEEDED, can_draw
 from inbounds._check import choice
 from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
@@ -133,6 +134,8 @@ def preview(
 
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise ValueError("--picture must end in .png or .svg")
+    if picture is not None and not can_draw():
+        raise ImportError(NEEDED)
     with progress_bar("looking ahead") as progress:
         forecast = service.preview_plan(plan, progress)
     if picture is not None:

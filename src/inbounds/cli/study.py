@@ -42,14 +42,14 @@ def study(
 ) -> None:
     """Run simulations in which the true values are known: the paper's studies, or your own.
 
-    Writes a tidy table (CSV and Parquet) and figures. For the paper's studies it also writes all 32 findings of the
-    paper, each with a verdict that is computed from the tables (claims.csv, claims.html). To resume an interrupted run,
-    give the same command again. See docs/studies.md.
+    Writes a tidy table (CSV and Parquet) and figures, which need pip install 'inbounds[plot]'. For the paper's studies
+    it also writes all 32 findings of the paper, each with a verdict that is computed from the tables (claims.csv,
+    claims.html). To resume an interrupted run, give the same command again. See docs/studies.md.
 
     Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
     """
-    from inbounds.studies import laboratory
-    from inbounds.studies.covariance import UNDEFINED
+    from inbounds.lab.studies import laboratory
+    from inbounds.lab.studies.covariance import UNDEFINED
 
     if undefined is not None:
         choice(undefined, "--undefined", UNDEFINED)

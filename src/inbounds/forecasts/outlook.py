@@ -296,7 +296,10 @@ class Outlook:
 
     @as_picture
     def plot(self) -> "altair.Chart":
-        """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
+        """Plot typical errors over the budget, relative to those at the budget of the plan.
+
+        Needs the extra ``plot``.
+        """
         import altair as alt
         import polars as pl
 

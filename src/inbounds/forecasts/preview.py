@@ -175,7 +175,7 @@ class Preview:
     def plot(
         self, *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
     ) -> "altair.HConcatChart":
-        """Plot typical errors over ε and over the number of records. Needs Altair.
+        """Plot typical errors over ε and over the number of records. Needs the extra ``plot``.
 
         Parameters
         ----------

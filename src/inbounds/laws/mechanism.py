@@ -110,7 +110,7 @@ class Mechanism:
         return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r}{note})"
 
     def plot(self, at: npt.ArrayLike | None = None) -> "altair.LayerChart":
-        """Plot the densities for some true values, with atoms at the bounds. Needs Altair.
+        """Plot the densities for some true values, with atoms at the bounds. Needs the extra ``plot``.
 
         Parameters
         ----------

@@ -323,7 +323,7 @@ class Release:
         return import_module("inbounds.inference.estimates").estimate(self, kind, prior)
 
     def plot(self, level: float | None = None, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
-        """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""
+        """Plot the values with their intervals, or a heat map for matrices and tables. Needs the extra ``plot``."""
         return show.plot(self, level, kind)
 
     def __float__(self) -> float:

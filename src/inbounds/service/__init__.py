@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inbounds._estimates import QUALITY_RULE
+    from inbounds.lab.paper_figures import list_figures, simulate_figure
+    from inbounds.lab.two_laws import compare_laws, compare_over_truths
     from inbounds.service.ahead import Ahead, make_ahead
     from inbounds.service.budget import find_left, imagine_charge, offer_release, show_ledger
     from inbounds.service.editing import edit_text
     from inbounds.service.exports import FORMS, export_record, list_forms
-    from inbounds.service.figures import list_figures, simulate_figure
     from inbounds.service.folder import list_columns, list_files, require_inside, start_plan
     from inbounds.service.forms import list_keys, list_statistics
-    from inbounds.service.learn import compare_laws, compare_over_truths
     from inbounds.service.plans import (
         STAGES,
         Releases,
@@ -80,9 +80,9 @@ _PLACES = {
     **dict.fromkeys(("find_left", "imagine_charge", "offer_release", "show_ledger"), "service.budget"),
     **dict.fromkeys(("FORMS", "export_record", "list_forms"), "service.exports"),
     **dict.fromkeys(("list_columns", "list_files", "require_inside", "start_plan"), "service.folder"),
-    **dict.fromkeys(("list_figures", "simulate_figure"), "service.figures"),
+    **dict.fromkeys(("list_figures", "simulate_figure"), "lab.paper_figures"),
     **dict.fromkeys(("list_keys", "list_statistics"), "service.forms"),
-    **dict.fromkeys(("compare_laws", "compare_over_truths"), "service.learn"),
+    **dict.fromkeys(("compare_laws", "compare_over_truths"), "lab.two_laws"),
     **dict.fromkeys(("Progress", "check_plan", "preview_plan"), "service.previews"),
     **dict.fromkeys(("Reading", "read_plan"), "service.reading"),
     **dict.fromkeys(

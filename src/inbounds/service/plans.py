@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases as Releases
 from inbounds.plan.release import release
 from inbounds.record import RecordError
+from inbounds.record.release import Release
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.report.lines import Line, list_lines
 from inbounds.report.rows import collect_sections
@@ -139,10 +141,23 @@ def summarize(releases: Releases) -> dict[str, Any]:
     """The main figures of a record, as plain values."""
     return {
         "releases": list(releases),
-        "values": {name: each.value.tolist() if each.axes else each.value for name, each in releases.items()},
+        "values": {name: _list_values(each) for name, each in releases.items()},
         "epsilon": str(releases.epsilon),
         "neighbours": releases.terms.neighbours,
         "entry": None if releases.entry is None else releases.entry.sequence,
         "left": releases.left,
         "stored": releases.stored,
     }
+
+
+def _list_values(release: Release) -> Any:
+    """The value of a release as JSON has it: several numbers in lists, dates and times as text."""
+    # The values of moments and bounds have names, which their table has as axes.
+    value = release.table if release.clock is None else release.value
+    return _spell_times(value.tolist() if release.axes else value)
+
+
+def _spell_times(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_spell_times(one) for one in value]
+    return value.isoformat() if isinstance(value, date) else value

@@ -7,8 +7,8 @@ g its step and n records:
     covariance  g_x g_y [n Σk_x k_y - Σk_x Σk_y] / (n (n-1))
     Kendall     2 (concordant pairs of records - discordant ones) / (n (n-1))
 
-and so on, in fractions. Sensitivities are those of `inbounds.privacy.sensitivity`, as fractions and for the arithmetic
-that runs: where products were rounded (`Product.slack`) they are larger by what that rounding can do.
+and so on, in fractions. Sensitivities are those of `inbounds.lab.theory.sensitivity`, as fractions and for the
+arithmetic that runs: where products were rounded (`Product.slack`) they are larger by what that rounding can do.
 
 The unit is a record, or a person with up to ``contributions`` records: then a neighbour is a chain of that many
 changes, and sensitivities are that many times as large.
