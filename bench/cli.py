@@ -46,14 +46,14 @@ RELEASE = """
 import sys, time
 from inbounds.cli import commands as cli
 from inbounds.road import run as opening
-spent, real = [], opening.tally
+spent, real = [], opening.count_cells
 def timed(*args, **kwargs):
     start = time.perf_counter()
     try:
         return real(*args, **kwargs)
     finally:
         spent.append(time.perf_counter() - start)
-opening.tally = timed
+opening.count_cells = timed
 sys.argv = ["inbounds", "release", sys.argv[1], "--out", sys.argv[2]]
 try:
     cli.run()

@@ -36,7 +36,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic
 from inbounds.road.draw import draw, take
-from inbounds.road.run import check_columns
+from inbounds.road.run import Opened, check_columns
 from inbounds.statistics.spreads import choose_method, find_method
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
@@ -47,7 +47,7 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 def count_cells(data: Any, draft: Draft) -> list[Any]:
     """The exact cells of a draft's requests."""
     frame = read(data, draft.columns)
-    check_columns(frame, draft.columns, draft.terms)
+    check_columns(Opened(frame), draft.columns, draft.terms)
     return list(tally(frame, list(draft.requests)))
 
 

@@ -158,6 +158,7 @@ def _shown(option: Any) -> str:
 
 
 GROUPS = {
+    "A table, declared once": "Table number category Person",
     "Releases": (
         "mean sum count proportion quantile median bounds variance standard_deviation histogram proportions crosstab "
         "covariance correlation moments regression kendall pooled_variance pooled_covariance Release Releases"
@@ -196,6 +197,8 @@ def _described(name: str, thing: Any) -> list[str]:
     if isinstance(thing, str):
         return [f"`ib.{name}`: the version, as text."]
     members = ["   :members:"] if not inspect.isfunction(thing) else []
+    inherited = inspect.isclass(thing) and thing.__base__.__module__.startswith("inbounds.")
+    members += ["   :inherited-members:"] if inherited else []
     kind = "module" if inspect.ismodule(thing) else "class" if inspect.isclass(thing) else "function"
     full = thing.__name__ if kind == "module" else f"inbounds.{name}"
     return ["```{eval-rst}", f".. auto{kind}:: {full}", *members, "```"]

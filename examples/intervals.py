@@ -39,21 +39,23 @@ def after(rows: int, epsilon: str) -> None:
     rng = np.random.default_rng(2026)
     table = {"smoker": np.where(rng.random(rows) < SHARE, "yes", "no"), "age": rng.integers(18, 96, rows)}
     other = {"smoker": np.where(rng.random(rows) < SHARE + 0.1, "yes", "no")}
-    share = ib.proportion(table, "smoker", level="yes", epsilon=epsilon)
+    share = ib.proportion(table, "smoker", level="yes", levels=["yes", "no"], epsilon=epsilon)
     print(share)
     for kind in ("noise", "population"):
         print(f"  {share.interval(kind=kind)}")
     guess = posterior(share, kind="population")
     print(f"  posterior mean {guess.mean:.4f}, median {guess.median:.4f}; without its bias {unbiased(share):.4f}")
     print(f"  p-value of 'at most 15% smoke': {p_value(share, 0.15):.4f}")
-    later = ib.proportion(other, "smoker", level="yes", epsilon=epsilon)
+    later = ib.proportion(other, "smoker", level="yes", levels=["yes", "no"], epsilon=epsilon)
     print(f"difference to another table: {difference(later, share)}\n")
     mean = ib.mean(table, "age", bounds=(18, 95), epsilon=epsilon)
     variance = ib.variance(table, "age", bounds=(18, 95), epsilon=epsilon)
     print(mean)
     print(f"  {mean.interval()}\n  {mean.interval(variance=variance)}\n")
     fifth = Fraction(epsilon) / 5
-    copies = combine([ib.proportion(table, "smoker", level="yes", epsilon=fifth) for _ in range(5)])
+    copies = combine(
+        [ib.proportion(table, "smoker", level="yes", levels=["yes", "no"], epsilon=fifth) for _ in range(5)]
+    )
     print(f"multiple synthesis, five copies at epsilon/5: {copies.value:.4f}, {copies.interval}")
 
 

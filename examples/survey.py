@@ -39,7 +39,7 @@ def releases(table: pl.DataFrame) -> list[ib.Release]:
         ib.mean(table, "age", bounds=(18, 95), epsilon=share),
         ib.standard_deviation(table, "income", epsilon=share, **income),
         ib.mean(table, "income", by="region", levels=REGIONS, epsilon=share, **income),
-        ib.proportion(table, "smoker", level="yes", epsilon=share),
+        ib.proportion(table, "smoker", level="yes", levels=["yes", "no"], epsilon=share),
         ib.proportions(table, "region", levels=REGIONS, epsilon=share),
         ib.histogram(table, "age", edges=[18, 30, 45, 60, 75, 95], epsilon=share),
         ib.crosstab(table, levels={"region": REGIONS, "smoker": ["yes", "no"]}, epsilon=share),

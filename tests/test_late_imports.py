@@ -56,6 +56,9 @@ OTHERS = {
     },
     # The page needs an optional extra.
     "cli.studio": {"inbounds.studio"},
+    # Pydantic is loaded for plans, and not for a table that is declared in Python.
+    "plan.preview": {"inbounds.plan.plan"},
+    "plan.table": {"inbounds.plan"},
     # Releasing a plan needs no forecasts, and what the page does no releases.
     "plan.plan": {"inbounds.forecasts.outlook"},
     "service": {"(f'inbounds.{_PLACES[name]}')"},

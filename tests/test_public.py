@@ -18,12 +18,15 @@ NAMES = {
     "GeneralizedGaussian",
     "Laplace",
     "Mechanism",
+    "Person",
     "Plan",
     "Release",
     "Releases",
+    "Table",
     "__version__",
     "bounds",
     "calibrate",
+    "category",
     "check",
     "correlation",
     "count",
@@ -34,6 +37,7 @@ NAMES = {
     "mean",
     "median",
     "moments",
+    "number",
     "pooled_covariance",
     "pooled_variance",
     "preview",
@@ -52,7 +56,7 @@ NAMES = {
 
 def test_the_public_names_are_these():
     assert set(ib.__all__) == NAMES
-    assert len(NAMES) <= 33
+    assert len(NAMES) <= 37
     assert all(hasattr(ib, name) for name in NAMES)
 
 

@@ -11,7 +11,7 @@ from inbounds.plan.draws import make_group
 from inbounds.privacy.terms import Terms
 from inbounds.road.draw import draw as draw_from
 from inbounds.road.draw import take
-from inbounds.road.run import check_columns
+from inbounds.road.run import Opened, check_columns
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
 
@@ -68,7 +68,7 @@ def _means(task: Task) -> Values:
     }
     drafts = make_group(list(asked), asked).draft()
     frame = read(table, drafts[0].columns)
-    check_columns(frame, drafts[0].columns, drafts[0].terms)
+    check_columns(Opened(frame), drafts[0].columns, drafts[0].terms)
     cells = list(tally(frame, list(drafts[0].requests)))
     made = (draw_from(drafts[0], cells) for _ in range(task.releases))
     return [[float(take(one, draft).value) for draft in drafts] for one in made]

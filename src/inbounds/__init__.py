@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from inbounds import ledger as ledger
     from inbounds import statistics as statistics
     from inbounds import targets as targets
-    from inbounds.forecasts.preview import preview
     from inbounds.functions import (
         bounds,
         correlation,
@@ -36,8 +35,11 @@ if TYPE_CHECKING:
     from inbounds.lab.theory.loss import privacy_loss
     from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
     from inbounds.plan.check import check
+    from inbounds.plan.declare import Person, category, number
     from inbounds.plan.plan import Plan
+    from inbounds.plan.preview import preview
     from inbounds.plan.release import release
+    from inbounds.plan.table import Table
     from inbounds.record import Release, Releases
     from inbounds.statistics import (
         Bounds as Bounds,
@@ -104,12 +106,15 @@ __all__ = [
     "GeneralizedGaussian",
     "Laplace",
     "Mechanism",
+    "Person",
     "Plan",
     "Release",
     "Releases",
+    "Table",
     "__version__",
     "bounds",
     "calibrate",
+    "category",
     "check",
     "correlation",
     "count",
@@ -120,6 +125,7 @@ __all__ = [
     "mean",
     "median",
     "moments",
+    "number",
     "pooled_covariance",
     "pooled_variance",
     "preview",
@@ -140,10 +146,12 @@ _MODULES = ("errors", "inference", "ledger", "sensitivity", "statistics", "targe
 _PLACES = {
     **dict.fromkeys(("Gaussian", "GeneralizedGaussian", "Laplace", "Mechanism"), "laws"),
     **dict.fromkeys(("Release", "Releases"), "record"),
+    **dict.fromkeys(("Person", "category", "number"), "plan.declare"),
     "Plan": "plan.plan",
+    "Table": "plan.table",
     "calibrate": "lab.theory.calibrate",
     "check": "plan.check",
-    "preview": "forecasts.preview",
+    "preview": "plan.preview",
     "privacy_loss": "lab.theory.loss",
     "release": "plan.release",
 }

@@ -7,9 +7,12 @@ the variables of its closure.
 """
 
 import dis
+import os
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import TypeVar
@@ -109,3 +112,14 @@ def _make(kind: type[BaseException], message: str) -> BaseException:
         return kind(message)
     except Exception:
         return RuntimeError(message)
+
+
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn about the line that called the library, however many of its functions lie between."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

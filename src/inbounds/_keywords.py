@@ -167,18 +167,28 @@ TypeError, ValueError
 def explain(function: _Function) -> _Function:
     """Add the parameters, the result and the errors to the docstring of a release function, and explain calls that do
     not fit it."""
-    lines = ["Parameters", "----------"]
-    for name, keyword in inspect.signature(function).parameters.items():
+    parameters = inspect.signature(function).parameters
+    for name in parameters:
         _FUNCTIONS.setdefault(name, []).append(function.__name__)
-        meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
-        lines += [f"{name} : {_describe_type(keyword)}", *meaning]
     summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n>>> ")
+    function.__doc__ = describe_release(summary, list(parameters.values()), example and f">>> {example}", {})
+    return _explain_calls(function)
+
+
+def describe_release(
+    summary: str, parameters: Sequence[inspect.Parameter], example: str, meanings: Mapping[str, str]
+) -> str:
+    """The docstring of a function or method that releases. ``meanings`` explains keywords that mean something else."""
+    lines = ["Parameters", "----------"]
+    for keyword in parameters:
+        meaning = {**_MEANINGS, **meanings}[keyword.name]
+        text = textwrap.wrap(meaning, 112, initial_indent="    ", subsequent_indent="    ")
+        stars = "*" * (keyword.kind is inspect.Parameter.VAR_POSITIONAL)
+        lines += [f"{stars}{keyword.name} : {_describe_type(keyword)}", *text]
     parts = [summary.rstrip(), "\n".join(lines), _ENDING.strip()]
     if example:
-        parts.append(f"Examples\n--------\n>>> {example}")
-    function.__doc__ = "\n\n".join(parts) + "\n"
-
-    return _explain_calls(function)
+        parts.append(f"Examples\n--------\n{example}")
+    return "\n\n".join(parts) + "\n"
 
 
 def explain_use(example: str) -> Callable[[_Function], _Function]:
@@ -216,10 +226,14 @@ def _explain_error(
 
 
 def explain_call(
-    function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any], example: str = ""
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    example: str = "",
+    meanings: Mapping[str, str] = _MEANINGS,
 ) -> str | None:
     """What is wrong with the arguments of a call; None if they fit, or if Python says it well. ``example`` is a call
-    that fits, for what is no release function."""
+    that fits, for what is no release function, and ``meanings`` explains its keywords."""
     parameters = inspect.signature(function).parameters
     name, as_in = function.__name__, f", as in {example}"
     kinds = {each: parameter.kind for each, parameter in parameters.items()}
@@ -231,7 +245,7 @@ def explain_call(
         return mistake + (f"; write {example}" if example else suggest_keyword(unknown[0], list(kinds)))
     by_name = [each for each, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
     by_place = [each for each, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    if len(args) > len(by_place):
+    if len(args) > len(by_place) and inspect.Parameter.VAR_POSITIONAL not in kinds.values():
         first = " and ".join(by_place)
         if example:
             return f"{name} takes {first} by position{', and all others by name' * bool(by_name)}{as_in}"
@@ -245,7 +259,7 @@ def explain_call(
         if each not in keywords and parameters[each].default is inspect.Parameter.empty:
             if example:
                 return f"{name} needs {each}{as_in}"
-            meaning = _MEANINGS[each].split(". ")[0].removesuffix(".")
+            meaning = meanings[each].split(". ")[0].removesuffix(".")
             return f"{name} needs {each}{'=' * (each in by_name)}, {meaning[:1].lower()}{meaning[1:]}"
     return None
 

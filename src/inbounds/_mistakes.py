@@ -253,6 +253,18 @@ def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: 
     return f"; {otherwise} {', '.join(names)}" if otherwise else ""
 
 
+def suggest_level(level: Any, levels: Sequence[Any]) -> Any:
+    """The level that may have been meant by one that is not in the list; None if no level is similar.
+
+    >>> suggest_level("Yes", ["yes", "no"]), suggest_level("2", [1, 2]), suggest_level("maybe", ["yes", "no"])
+    ('yes', 2, None)
+    """
+    written = {str(each).strip().casefold(): each for each in reversed(levels)}
+    text = str(level).strip().casefold()
+    near = [text] if text in written else difflib.get_close_matches(text, list(written), n=1, cutoff=0.6)
+    return written[near[0]] if near else None
+
+
 def write_place(place: Place) -> str:
     """Write a place as a dotted path: ``release.age.columns[0]``.
 

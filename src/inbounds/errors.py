@@ -23,7 +23,8 @@ type raises a plain `TypeError`. No message shows a value of the data.
     UserWarning
     ├── LookAlike                  a new dataset whose name looks like an existing one
     ├── OtherLimit                 a limit that is stated, but is not that of the dataset in the ledger
-    └── PublicSize                 a query whose number of rows is taken as public
+    ├── PublicSize                 a query whose number of rows is taken as public
+    └── UnlistedLevel              a level that is counted, of a column whose levels are not listed
 """
 
 from collections.abc import Iterable
@@ -48,6 +49,7 @@ __all__ = [
     "StudyError",
     "TooManyRows",
     "Unfinished",
+    "UnlistedLevel",
 ]
 
 
@@ -179,4 +181,12 @@ class PublicSize(UserWarning):
 
     If the table was filtered, its size says how many records passed the filter. Give the whole table with ``where=``,
     or protect the number with ``neighbours="add-remove"``. ``rows=`` states that the number is public.
+    """
+
+
+class UnlistedLevel(UserWarning):
+    """A level is counted of a column whose levels are not listed.
+
+    If the level is misspelt, its count is 0 plus noise, and the budget is spent. ``levels=`` lists the values that the
+    column may have, and `inbounds.category` declares them for all statistics of an `inbounds.Table`.
     """

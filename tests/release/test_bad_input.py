@@ -265,9 +265,9 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             "column, level cannot be combined with by=",
         ),
         (
-            lambda: ib.count(X, level=1, levels=[1], epsilon=1),
+            lambda: ib.count(X, level=1, other=1, epsilon=1),
             TypeError,
-            "levels cannot be combined with a single number",
+            "other cannot be combined with a single number",
         ),
         (lambda: ib.count({"x": 3}, epsilon=1, neighbours="add-remove"), TypeError, "must be lists, arrays or Series"),
         (

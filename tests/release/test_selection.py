@@ -240,7 +240,7 @@ def test_mistakes_are_named_and_cost_nothing(keywords, words, tmp_path):
 def test_the_size_of_a_query_is_public_and_said_to_be(tmp_path):
     lazy = table_of(RECORDS).lazy()
     with pytest.warns(ib.errors.PublicSize, match="hand over the whole table and use where="):
-        made = ib.count(lazy, "g", level="a", missing=False, epsilon=1)
+        made = ib.count(lazy, "g", level="a", levels=["a", "b"], missing=False, epsilon=1)
     # The record says so too, and is verified with what it says; so does the report.
     again = ib.Release.from_json(made.to_json())
     assert again == made
@@ -252,9 +252,9 @@ def test_the_size_of_a_query_is_public_and_said_to_be(tmp_path):
         ib.Release.from_json(silent)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not ib.count(lazy, "g", level="a", missing=False, rows=6, epsilon=1).notes
-        ib.count(lazy, "g", level="a", missing=False, neighbours="add-remove", epsilon=1)
-        ib.count(table_of(RECORDS), "g", level="a", missing=False, epsilon=1)
+        assert not ib.count(lazy, "g", level="a", levels=["a", "b"], missing=False, rows=6, epsilon=1).notes
+        ib.count(lazy, "g", level="a", levels=["a", "b"], missing=False, neighbours="add-remove", epsilon=1)
+        ib.count(table_of(RECORDS), "g", level="a", levels=["a", "b"], missing=False, epsilon=1)
 
 
 def test_sizes_are_shown_where_they_were_drawn():

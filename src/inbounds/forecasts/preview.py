@@ -6,14 +6,13 @@ one noisy number, and simulated if several are combined.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inbounds import _check
 from inbounds._check import Figures
 from inbounds._html import render
-from inbounds._keywords import explain_use
 from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
 from inbounds.forecasts.choices import warn_of_heaps
@@ -162,7 +161,7 @@ class Preview:
 
         Examples
         --------
-        >>> seen = preview("mean", bounds=(0, 100_000), epsilon=0.5, rows=20_000)
+        >>> seen = preview_wanted(Wanted("mean", {"bounds": (0, 100_000), "epsilon": 0.5, "rows": 20_000}))
         >>> print(seen.trade(beyond=0.004, excess=20_000, times=(1, 2, 10)))
         times    lower   upper  noise  clipping  RMSE
             1        0  100000   14.1        80  81.2
@@ -332,72 +331,6 @@ def write_kept(kept: Sequence[Kept], wanted: Wanted) -> list[str]:
     capped = " (in each group)" if wanted.keywords.get("groups") else ""
     lines = ["  " + _line(list(row), wide) for row in (KEPT_HEADS, *rows)]
     return [f"{KEPT}{capped}", *lines, wrap(f"* {say_assumed(wanted)}", "  ", "    ")]
-
-
-@explain_use("preview('mean', column='age', bounds=(0, 100), epsilon=1, rows=1000)")
-def preview(
-    statistic: str,
-    *,
-    plausible: Any = None,
-    expected_rows: int | None = None,
-    confidence: float = 0.95,
-    plausible_rows: Any = None,
-    plausible_shift: Any = None,
-    **keywords: Any,
-) -> Preview:
-    """Show what the release of a statistic would cost, and its expected error. Reads no data and spends nothing.
-
-    Parameters
-    ----------
-    statistic
-        The name of a release function, such as ``"mean"``.
-    plausible
-        A guess of the true values. It only changes the expected errors. It is one of:
-
-        - ``{"sd": (5, 20), "mean": (40, 60), "size": (50, 5000)}`` for the values of a column and the size of a group.
-          Each is a number or a range, and any of them can be left out. For several columns, give one such dictionary
-          for all, or one for each column by name.
-        - The value of the statistic: a number or a pair (low, high), shares for several cells, a covariance matrix, or
-          a matrix of Kendall's taus.
-
-        If errors depend on something that is not given, they are a range over what `inbounds.derivations.truths`
-        assumes.
-    expected_rows
-        About how many records there are, if that is protected (``neighbours="add-remove"``).
-    confidence
-        The confidence of half-widths: 0.95 for the error that 95% of releases stay below.
-    plausible_rows
-        How many rows persons plausibly have, with ``person``: shares of persons by numbers of rows, as in
-        ``{1: 0.5, 2: 0.3, 5: 0.2}``, or numbers of persons. The preview then says how errors change with
-        ``contributions``. The size of a group in ``plausible`` is then that before rows are left out.
-    plausible_shift
-        What persons with many rows plausibly differ by from those with few, in standard deviations of what is averaged:
-        a number or a pair (low, high), as in ``(0, 0.1)``. Up to half of one if nothing is stated.
-    **keywords
-        The keywords of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (needed with
-        ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
-
-    Returns
-    -------
-    Preview
-        The option that was asked for, and the others that there are. Print it for a table.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the release would raise this error.
-
-    Examples
-    --------
-    >>> print(preview("proportion", epsilon=0.5, rows=200, plausible=(0.05, 0.3)))
-    proportion of x = 1: epsilon 0.5 per record, substitute, 200 rows
-        bounding         RMSE       bias      95% ± worst RMSE    worst ±
-      * bit             0.014    <0.0001       0.03      0.014       0.03
-        truncated      0.0219    <0.0001     0.0449     0.0221      0.045
-      * smallest typical error
-    """
-    rows = {"plausible_rows": plausible_rows, "plausible_shift": plausible_shift}
-    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence, **rows))
 
 
 def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:

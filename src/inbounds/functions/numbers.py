@@ -3,10 +3,15 @@
 # With this import signatures show types by their names. The help describes them in words.
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
+from inbounds import _check
+from inbounds._frames import warn_caller
 from inbounds._keywords import explain
+from inbounds._mistakes import suggest_level
 from inbounds._types import (
     Bounding,
     Bounds,
@@ -23,6 +28,7 @@ from inbounds._types import (
     PlausibleSpread,
     SpreadMethod,
 )
+from inbounds.errors import UnlistedLevel
 from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
@@ -180,11 +186,18 @@ def count(
     (``neighbours="add-remove"``). ``missing=True`` counts missing values as having the level, ``missing=False`` as not
     having it.
 
-    >>> count(["yes", "no", "yes"], level="yes", epsilon=1).value in range(4)
+    Values that are not ``level`` count as not having it, misspelt ones included. ``levels`` lists the values that the
+    column may have, and a ``level`` that is not in the list is refused. Without it, a warning shows
+    (`inbounds.errors.UnlistedLevel`). An `inbounds.Table` declares them once.
+
+    >>> count(["yes", "no", "yes"], level="yes", levels=["yes", "no"], epsilon=1).value in range(4)
     True
     """
+    name = None if level is None and column is None else column_name(column, data)
+    if by is None:
+        levels = check_level(name, level, by, levels)
     statistic = Count(
-        None if level is None and column is None else column_name(column, data),
+        name,
         level=level,
         missing=missing,
         by=by,
@@ -230,11 +243,18 @@ def proportion(
     ``missing=True`` counts missing values as having the level, ``missing=False`` as not having it. With
     ``neighbours="add-remove"`` the count can be divided by a fixed public ``denominator``.
 
-    >>> 0 <= proportion(["yes", "no", "yes"], level="yes", epsilon=1).value <= 1
+    Values that are not ``level`` count as not having it, misspelt ones included. ``levels`` lists the values that the
+    column may have, and a ``level`` that is not in the list is refused. With ``by`` it is a dictionary that has the
+    groups as well: ``levels={"region": [...], "smoker": ["yes", "no"]}``. Without it, a warning shows
+    (`inbounds.errors.UnlistedLevel`). An `inbounds.Table` declares them once.
+
+    >>> 0 <= proportion(["yes", "no", "yes"], level="yes", levels=["yes", "no"], epsilon=1).value <= 1
     True
     """
+    name = column_name(column, data)
+    levels = check_level(name, level, by, levels)
     statistic = Proportion(
-        column_name(column, data),
+        name,
         level=level,
         missing=missing,
         denominator=denominator,
@@ -368,6 +388,42 @@ def standard_deviation(
         other=other,
     )
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
+
+
+def check_level(
+    column: str | None, level: Level | None, by: By | None, levels: GroupLevels | None
+) -> GroupLevels | None:
+    """Check that a level is one of those declared for its column, and return the levels of the groups alone.
+
+    A level of text for which no levels are declared may be misspelt: a warning says how other values count.
+    """
+    if level is None:
+        return levels
+    groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    declared, rest = (levels, None) if by is None else (None, levels)
+    if isinstance(rest, Mapping) and column is not None and column in rest and column not in groups:
+        declared, rest = rest[column], {name: each for name, each in rest.items() if name != column}
+        rest = rest.get(by) if isinstance(by, str) else rest
+    if declared is not None:
+        _require_level(column, level, declared)
+    elif isinstance(level, str):
+        warn_caller(
+            f"all values of {column!r} but {level!r} count as not having it, misspelt ones included; list the values "
+            "that it may have: levels=[...], or ib.category(...) of an ib.Table",
+            UnlistedLevel,
+        )
+    return rest
+
+
+def _require_level(column: str | None, level: Level, declared: object) -> None:
+    if isinstance(declared, str | Mapping) or not isinstance(declared, Sequence):
+        raise TypeError(f"levels of {column!r} must be a list, got {_check.shown(declared)}")
+    level = level.item() if isinstance(level, np.generic) else level
+    if (type(level), level) in {(type(each), each) for each in declared}:
+        return
+    meant = suggest_level(level, declared)
+    near = "" if meant is None else f"; did you mean {meant!r}?"
+    raise ValueError(f"level of {column!r} must be one of its levels, got {_check.shown(level)}{near}")
 
 
 def _choose_method(

@@ -168,6 +168,7 @@ def bounds(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """Bounds between which about a share of the records lies, for columns whose range nobody knows.
@@ -194,4 +195,4 @@ def bounds(
     )
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
     terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
-    return release_one(data, select(statistic, where, derive), terms, rows, ledger)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)

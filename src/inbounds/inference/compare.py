@@ -307,7 +307,7 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Fig
     Examples
     --------
     >>> import inbounds as ib
-    >>> share = ib.proportion(["yes", "no"] * 500, level="yes", epsilon=1)
+    >>> share = ib.proportion(["yes", "no"] * 500, level="yes", levels=["yes", "no"], epsilon=1)
     >>> p_value(share, 0.2) < 0.001
     True
     """

@@ -5,7 +5,7 @@ All mistakes are reported at once. Each message has the place, the rule and what
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
@@ -99,6 +99,11 @@ class Plan(Part):
         PlanError
             If the file cannot be read or has mistakes. It lists all of them.
         """
+        return cls.load_with(path, lambda content: content)
+
+    @classmethod
+    def load_with(cls, path: str | Path, complete: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> "Plan":
+        """Read a plan from a TOML file whose content is completed first; see `load`."""
         if not isinstance(path, str | PathLike):
             raise TypeError(f"a plan must be a Plan or its file, got {_check.shown(path)}; Plan.of takes a dictionary")
         path = Path(path)
@@ -115,7 +120,7 @@ class Plan(Part):
             raise PlanError(mistakes, str(path)) from None
         if 'statistic = "STATISTIC"' in text:
             raise PlanError(find_unfilled(text), str(path))
-        plan = cls._parse(settle_references(content, path.parent, str(path)), str(path))
+        plan = cls._parse(settle_references(complete(content), path.parent, str(path)), str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
@@ -169,7 +174,9 @@ class Plan(Part):
             plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
             raise PlanError(explain_plan(error, content, cls, PARTS), name) from None
-        columns, wrong = add_derived(plan.columns, plan.derive)
+        columns, wrong = add_derived(
+            plan.columns, plan.derive, lambda levels: Column.model_validate({"levels": levels})
+        )
         if wrong:
             raise PlanError(wrong, name)
         plan = plan.model_copy(update={"columns": columns})

@@ -5,7 +5,6 @@ value of the table is read, the beginning of the draw before anything is drawn, 
 used. So a charge is drawn at most once, and a run that was interrupted at another moment can be finished.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds import ledger as ledgers
-from inbounds._frames import confine
+from inbounds._frames import confine, warn_caller
 from inbounds.errors import EngineError, PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.ledger.draws import drawing
@@ -191,7 +190,7 @@ def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, ti
     """Return the stored result, after checking that it is one of this request."""
     if title is not None:
         message = f"{title} was released from {account.dataset!r} before; this is the stored result, no table was read"
-        warnings.warn(message, stacklevel=4)
+        warn_caller(message)
     releases = Releases.from_json(receipt.stored or "")
     if releases.digest != request.digest:
         raise LedgerError("the ledger has another result for this request; it was changed")
@@ -337,15 +336,16 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     columns = add_columns(list_read(statistic.inputs), terms.unit.persons)
     public_rows = check_rows(rows, terms)
     # Whoever names a file sees its size; a query may have been filtered.
-    is_path = isinstance(data, str | Path)
-    versions = take_versions(data) if is_path else ()
-    data = confine(partial(open_place, data, columns), counts=False) if is_path else data
+    place = Place(str(data)) if isinstance(data, str | Path) else data
+    is_path = isinstance(place, Place)
+    versions = take_versions(place.source) if is_path else ()
+    data = _open(place, columns) if is_path else data
     frame = confine(partial(read, data, columns), counts=False)
     table = Opened(frame, versions)
     if terms.protects_rows:
         return table, terms
     if public_rows is None and not hasattr(frame, "shape") and not is_path:
-        warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=5)
+        warn_caller(PUBLIC_SIZE, PublicSize)
         terms = replace(terms, counted=True)
     if public_rows is None:
         return table, size_terms(statistic, terms, _count_units(frame, terms))
@@ -368,9 +368,8 @@ def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
     persons = terms.unit.persons
     names = {column.name for statistic in statistics for column in list_read(statistic.inputs)}
     if persons is not None and persons.column in names:
-        warnings.warn(
-            f"column {persons.column!r} says whose row it is, and is counted as well: its levels or bounds are public",
-            stacklevel=5,
+        warn_caller(
+            f"column {persons.column!r} says whose row it is, and is counted as well: its levels or bounds are public"
         )
 
 
