@@ -15,7 +15,6 @@ from inbounds._check import Array
 from inbounds._keywords import explain_making, explain_use
 from inbounds._text import visible
 from inbounds._types import Number
-from inbounds.derivations import Direct
 from inbounds.forecasts.forecast import typical_error
 from inbounds.forecasts.likely import MOST, Errors, find_errors, find_population_errors
 from inbounds.forecasts.search import TOLERANCE, Search
@@ -406,14 +405,13 @@ def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Arr
 def _width(request: Wanted) -> float:
     """The width of the range of a statistic: that of its bounds, or the number of records if it has none."""
     record = request.draft().record
-    if record.statistic.traits.unit_diagonal:
+    if record.derivation.unit:
         return 2.0
     if record.statistic.traits.shares:
         return 1.0
     widths = [upper - lower for lower, upper in record.limits_of_coordinates()]
     width = float(np.sqrt(np.mean(np.square(widths))))
-    if isinstance(record.derivation, Direct) and record.derivation.root:
-        return math.sqrt(width)
+    _, width = record.derivation.span(0.0, width)
     return width if math.isfinite(width) else float(request.size or 1)
 
 

@@ -40,7 +40,7 @@ def variances_of(plan):
         if draft.record.group is not None:
             own, alone = (noise_of(one, rng, DRAWS).var(axis=0) * worth(one) ** 2 for one in (draft, separate[name]))
             # A mean may come with the square of its column, whose noise is not of interest here.
-            found[name] = (own / alone[: len(own)])[:1] if draft.record.statistic.traits.mean else own / alone
+            found[name] = (own / alone[: len(own)])[:1] if draft.record.statistic.name == "mean" else own / alone
     return found
 
 

@@ -12,7 +12,7 @@ from inbounds.derivations.base import Situation as Situation
 from inbounds.derivations.centred import CentredSpread as CentredSpread
 from inbounds.derivations.chosen import Chosen as Chosen
 from inbounds.derivations.coefficients import Coefficients as Coefficients
-from inbounds.derivations.counted import Points as Points
+from inbounds.derivations.columns import Points as Points
 from inbounds.derivations.counted import PointsOfCounts as PointsOfCounts
 from inbounds.derivations.direct import Direct as Direct
 from inbounds.derivations.matrices import Matrix as Matrix

@@ -7,14 +7,14 @@ of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail, halves_of
 from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import continuous
 
@@ -28,14 +28,16 @@ class CentredSpread(Simulated):
     With ``fourth`` its fourth powers were drawn with its squares.
     """
 
-    rows: int
+    rows: int = field()
     surplus: float
     root: bool = False
     fourth: bool = False
 
-    plain = False
-    of_sums = False
     tail: ClassVar[Tail] = "chebyshev"
+
+    @property
+    def as_centred(self) -> "CentredSpread":
+        return self
 
     @property
     def text(self) -> str:
@@ -100,6 +102,12 @@ class CentredSpread(Simulated):
         centre = np.clip(sums / rows, -1.0, 1.0)
         second_sums = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
         return self.values(np.stack([sums, self.turn(second_sums)], axis=-1), coordinates.limits) - value
+
+    def unbiased(self, coordinates: Coordinates) -> Array | None:
+        if self.root:
+            return None
+        squares = self.squares(coordinates.worth)[0] - self.surplus
+        return np.asarray(squares * halves_of(coordinates.limits) ** 2 / (self.rows - 1))
 
     def _worst(self, first: Array, second: Array, limits: Limits) -> tuple[Array, Array]:
         """RMSE and bias at worst: all records at a bound, where (1 + |c|)² is 4 and half of the noise is clamped."""

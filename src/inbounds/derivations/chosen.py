@@ -2,26 +2,26 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import truths
-from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.columns import find_column_truths, spread_of_column
-from inbounds.derivations.truths import Truth
+from inbounds.derivations.base import Coordinates, Limits, Situation
+from inbounds.derivations.columns import Points
 from inbounds.expected.quantiles import Spread, simulate_choices
 from inbounds.grid.nodes import Node, halve, join, keep_apart
 from inbounds.privacy.certificate import Certificate
 
 DRAWS = 200
+_EVEN = "expected errors are those of {}records that lie evenly between the released points and the bounds"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen(Simulated):
+class Chosen(Points):
     """Points of a grid, one for each of some increasing ``shares``, in each of some groups.
 
     ``shown`` are the places of the shares of the statistic; the others were drawn for their intervals. ``size`` is the
@@ -34,7 +34,7 @@ class Chosen(Simulated):
     """
 
     shares: tuple[Fraction, ...]
-    shown: tuple[int, ...]
+    shown: tuple[int, ...] = field()
     groups: int = 1
     size: int | None = None
     points: tuple[Fraction, ...] | None = None
@@ -46,9 +46,9 @@ class Chosen(Simulated):
     margin: Fraction = Fraction(0)
     inward: bool = False
 
-    of_sums = False
-    plain = False
-    tail: ClassVar[Tail] = "bounds"
+    @property
+    def as_chosen(self) -> "Chosen":
+        return self
 
     @property
     def text(self) -> str:
@@ -99,7 +99,6 @@ class Chosen(Simulated):
         return [high if offset else low for offset in self.offsets]
 
     def ends(self, columns: Array) -> tuple[float, float]:
-        """The first and the last point that there is, given the bounds of the column."""
         ends = columns[0] if self.points is None else (self.points[0], self.points[-1])
         return float(ends[0]), float(ends[-1])
 
@@ -137,17 +136,13 @@ class Chosen(Simulated):
         """The points of all shares of all groups."""
         return np.array(self.all_values(coordinates.noisy)) if self.apart else coordinates.worth
 
-    def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int = DRAWS) -> Array:
-        """Simulated errors of the shown points of one group of records with that law; a row for each draw."""
+    def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int | None = None) -> Array:
         parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
         spreads = [part.grid.scale.steps for part in parts]
         nodes, places = self.nodes, list(self.shown)
         step = 0.0 if self.points is not None else float(parts[0].step)
-        errors = simulate_choices(law, nodes, spreads, size or 0, step, draws)
+        errors = simulate_choices(law, nodes, spreads, size or 0, step, draws or DRAWS)
         return errors[:, places]
-
-    def room(self, values: Array) -> Array | None:
-        return None
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         """The points of nearly normal records."""
@@ -158,10 +153,15 @@ class Chosen(Simulated):
             return tuple(map(Fraction, cells.tolist()))
         return tuple(Fraction(float(x)) for x in each) * self.groups
 
-    def find_truths(self, situation: Situation) -> truths.Truths:
-        """What is plausible for the column."""
-        return find_column_truths(situation, self.ends(situation.columns), self.groups)
+    def find_range(self) -> tuple[float, float] | None:
+        return None if self.points is None else (float(self.points[0]), float(self.points[-1]))
 
-    def spread_of(self, truth: Truth, situation: Situation) -> Spread:
-        """The law of nearly normal records, within their bounds."""
-        return spread_of_column(truth, self.ends(situation.columns))
+    def fits_together(self, noisy: Sequence[Fraction]) -> bool:
+        # Points of a group that depend on each other are in order.
+        count = len(self.shares)
+        return self.apart or all(a <= b for place, (a, b) in enumerate(pairwise(noisy), 1) if place % count)
+
+    def list_notes(self) -> tuple[str, ...]:
+        if self.points is not None or self.size is None:
+            return ()
+        return (_EVEN.format("" if self.groups == 1 else f"groups of {self.size:,} "),)

@@ -5,7 +5,7 @@ beside one of its eigenvalues, this would invert the noise, so eigenvalues below
 Where all are larger, nothing is changed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -25,11 +25,10 @@ _LEAST = 1e-12
 class Coefficients(Simulated):
     """The intercept and the slopes of the first column on the others, of a public number of records."""
 
-    rows: int
-    repair: str
+    rows: int = field()
+    repair: str = field()
 
     text = "least squares from noisy moments"
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 

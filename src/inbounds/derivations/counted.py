@@ -1,18 +1,15 @@
 """Points that are read from noisy counts of the cells of a grid: several quantiles of a public number of records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import truths
-from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.chosen import Chosen
-from inbounds.derivations.columns import find_column_truths, spread_of_column
-from inbounds.derivations.truths import Truth
+from inbounds.derivations.base import Coordinates, Limits, Situation
+from inbounds.derivations.columns import Points
 from inbounds.expected import affordable_counts
 from inbounds.expected.noise import draw_zero_sum
 from inbounds.expected.quantiles import Spread
@@ -25,7 +22,7 @@ _EXACT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
-class PointsOfCounts(Simulated):
+class PointsOfCounts(Points):
     """The points that have the ranks of some increasing ``shares``, from noisy counts of cells that cover a grid.
 
     The grid has points at distances of ``step`` from ``origin`` on. Cell i has those from ``firsts[i]`` up to, and
@@ -34,26 +31,16 @@ class PointsOfCounts(Simulated):
     """
 
     shares: tuple[Fraction, ...]
-    rows: int
+    rows: int = field()
     firsts: tuple[int, ...]
     origin: Fraction
     step: Fraction
 
-    of_sums = False
-    plain = False
     text = "points read from noisy counts"
-    tail: ClassVar[Tail] = "bounds"
-    groups: ClassVar[int] = 1
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """The places of the shares that are shown: all of them."""
-        return tuple(range(len(self.shares)))
-
-    @property
-    def size(self) -> int:
-        """The number of records."""
-        return self.rows
+    def as_counted(self) -> "PointsOfCounts":
+        return self
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -70,9 +57,9 @@ class PointsOfCounts(Simulated):
         return [Fraction(0), *(Fraction(2 * first - 1, 2) for first in self.firsts[1:-1]), Fraction(last)]
 
     def values(self, noisy: Array, limits: Limits) -> Array:
-        return self.values_of(self.read_points(self.repair(noisy)))
+        return self.values_of(self.read_points(self.repair_counts(noisy)))
 
-    def repair(self, noisy: Array) -> Array:
+    def repair_counts(self, noisy: Array) -> Array:
         """The likeliest counts that add up to the number of records."""
         return simplex.likeliest(noisy, self.rows)
 
@@ -109,12 +96,11 @@ class PointsOfCounts(Simulated):
         return self.values(coordinates.worth, coordinates.limits)
 
     def ends(self, columns: Array) -> tuple[float, float]:
-        """The first and the last point that there is."""
         return float(columns[0][0]), float(columns[0][-1])
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """Errors if the records of each cell are spread evenly over it; at worst, the width of the bounds."""
-        sums = np.concatenate([[0.0], np.cumsum(self.repair(coordinates.worth))]) / self.rows
+        sums = np.concatenate([[0.0], np.cumsum(self.repair_counts(coordinates.worth))]) / self.rows
         errors = self.errors_for(Spread.through(self.edges, sums), coordinates.certificate, self.rows)
         width = np.full(errors.shape[1], self.edges[-1] - self.edges[0])
         return errors, (width, width)
@@ -135,26 +121,11 @@ class PointsOfCounts(Simulated):
         part = np.clip(1 - (sums[cell] - shares) * self.rows / inside, 0.0, 1.0)
         widths = (np.diff(self.firsts) - 1)[cell] * float(self.step)
         uneven = np.sqrt(part * (1 - part) / inside) * widths * rng.standard_normal((len(noise), len(shares)))
-        points = self.values_of(self.read_points(self.repair(counts + noise)))
+        points = self.values_of(self.read_points(self.repair_counts(counts + noise)))
         return np.asarray(points - law.at(shares) + uneven)
-
-    def room(self, values: Array) -> Array | None:
-        return None
 
     def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
         """The counts of nearly normal records."""
         law = self.spread_of(self.find_truths(situation).typical, situation)
         sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
         return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
-
-    def find_truths(self, situation: Situation) -> truths.Truths:
-        """What is plausible for the column."""
-        return find_column_truths(situation, self.ends(situation.columns), self.groups)
-
-    def spread_of(self, truth: Truth, situation: Situation) -> Spread:
-        """The law of nearly normal records, within their bounds."""
-        return spread_of_column(truth, self.ends(situation.columns))
-
-
-# Derivations of points of a column, such as quantiles.
-Points: TypeAlias = Chosen | PointsOfCounts

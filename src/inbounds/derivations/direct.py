@@ -10,21 +10,19 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.base import Coordinates, Derivation, Limits, Situation, Tail
 from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
 from inbounds.privacy.certificate import Certificate, Composition
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(Derivation):
     """Noisy coordinates, times their units, within their bounds; with ``root`` the square roots of them."""
 
     root: bool = False
 
-    of_sums = False
     single = True
-    weighs_noise = False
     tail: ClassVar[Tail] = "bounds"
 
     @property
@@ -33,6 +31,10 @@ class Direct:
 
     @property
     def plain(self) -> bool:
+        return not self.root
+
+    @property
+    def keeps_numbers(self) -> bool:
         return not self.root
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -56,9 +58,6 @@ class Direct:
         worst = self.error(coordinates)
         return errors, (np.ravel(worst.worst_rmse), np.ravel(worst.worst_bias))
 
-    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
-        return None
-
     def room(self, values: Array) -> Array | None:
         return None
 
@@ -73,5 +72,4 @@ class Direct:
         return (), ""
 
     def span(self, lower: float, upper: float) -> tuple[float, float]:
-        """Bounds of one coordinate as those of its value."""
         return (math.sqrt(lower), math.sqrt(upper)) if self.root else (lower, upper)

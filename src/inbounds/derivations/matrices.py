@@ -1,9 +1,9 @@
 """A symmetric matrix from the noisy elements above its diagonal, and from those on it if they are not known."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from inbounds.expected import (
     truncated_in_turn,
     worst_elements,
 )
+from inbounds.privacy.certificate import Certificate
 from inbounds.repairs.moments import beside_diagonal, possible, symmetric, triangle_size
 
 # If a correlation has at least this deviation, noise decides its value.
@@ -29,10 +30,10 @@ _LARGE = 0.2
 class Matrix(Simulated):
     """A covariance matrix, made possible by ``repair``; with ``unit`` the correlation matrix that follows from it."""
 
-    repair: str
+    repair: str = field()
     unit: bool = False
 
-    of_sums = False
+    of_elements = True
 
     @property
     def text(self) -> str:
@@ -58,8 +59,7 @@ class Matrix(Simulated):
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
-        in_turn = coordinates.parts[0].bounding == "truncated"
-        noise = truncated_in_turn if in_turn else None
+        noise = self.draw_in_turn(coordinates.parts)
         errors = simulate(
             self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws, noise
         )
@@ -71,6 +71,9 @@ class Matrix(Simulated):
         # A repair may move one element away from the truth while it moves the matrix towards it.
         simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
         return errors, (np.maximum(symmetric(rmse), simulated[0]), np.maximum(symmetric(bias), simulated[1]))
+
+    def draw_in_turn(self, parts: tuple[Certificate, ...]) -> Any:
+        return truncated_in_turn if parts[0].bounding == "truncated" else None
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair)
@@ -91,10 +94,10 @@ class PairMatrix(Simulated):
     For one pair the error is exact. ``repair`` makes it positive semidefinite, as the matrix of the table is.
     """
 
-    repair: str
+    repair: str = field()
 
-    of_sums = False
     plain = True
+    unit = True
     text = "matrix of pairs"
     tail: ClassVar[Tail] = "noise"
 

@@ -6,7 +6,7 @@ about h_i h_j (z_ij - m_i z_j - m_j z_i)/n, most where means lie at the bounds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail, halves_of
 from inbounds.derivations.matrices import at_least, matrix_room, with_coordinates, zero_variances
 from inbounds.derivations.truths import Truths, find_truths, of_one_number
 from inbounds.expected import Error, affordable_matrices, draw_noise, simulated_error
+from inbounds.expected.variances import noise_variances
 from inbounds.laws import Laplace, Mechanism
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.repairs.likely import correlations_of, posterior_deviations, settle
@@ -46,6 +47,16 @@ def _means(noisy: Array, limits: Limits, rows: int) -> Array:
     return np.asarray(ends.mean(axis=1) + (ends[:, 1] - ends[:, 0]) / 2 * shares)
 
 
+def _unbiased_covariances(coordinates: Coordinates, rows: int) -> Array:
+    """Upper triangles of covariances before they are clamped, without what the noise of means adds to variances."""
+    worth, halves = coordinates.worth, halves_of(coordinates.limits)
+    size, noise = len(halves), noise_variances(coordinates.parts, coordinates.units, coordinates.places)
+    i, j = np.triu_indices(size)
+    seconds = np.where(i == j, (worth[size:] + rows) / 2, worth[size:])
+    products = worth[i] * worth[j] - np.where(i == j, noise[i], 0.0)
+    return np.asarray((seconds - products / rows) * halves[i] * halves[j] / (rows - 1))
+
+
 def _worst_covariances(coordinates: Coordinates, rows: int, draws: int) -> tuple[Array, Array]:
     """RMSE and bias of upper triangles at worst: all records at one corner of the bounds.
 
@@ -66,10 +77,9 @@ def _worst_covariances(coordinates: Coordinates, rows: int, draws: int) -> tuple
 class SpreadOfMoments(Simulated):
     """A variance, or with ``root`` a standard deviation, of a public number of records."""
 
-    rows: int
+    rows: int = field()
     root: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "chebyshev"
 
@@ -80,6 +90,9 @@ class SpreadOfMoments(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         variances = np.clip(_covariances(noisy, limits, self.rows), 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
+
+    def unbiased(self, coordinates: Coordinates) -> Array | None:
+        return None if self.root else _unbiased_covariances(coordinates, self.rows)
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         errors = coordinates.simulate_errors(self.values)
@@ -104,11 +117,10 @@ class SpreadOfMoments(Simulated):
 class MatrixOfMoments(Simulated):
     """A covariance matrix, or with ``unit`` the correlation matrix, of a public number of records."""
 
-    rows: int
-    repair: str
+    rows: int = field()
+    repair: str = field()
     unit: bool = False
 
-    plain = False
     of_sums = True
 
     @property
@@ -139,6 +151,9 @@ class MatrixOfMoments(Simulated):
         truth = settle(cells, noise, self.values(coordinates.worth, coordinates.limits))
         error = Simulated.error(self, with_coordinates(coordinates, truth[1:]))
         return at_least(error, posterior_deviations(cells, noise))
+
+    def unbiased(self, coordinates: Coordinates) -> Array | None:
+        return None if self.unit else symmetric(_unbiased_covariances(coordinates, self.rows))
 
     def covariances(self) -> "MatrixOfMoments":
         """The same moments as covariances. No repair changes variances; this one takes no time."""
@@ -176,11 +191,11 @@ class TableOfMoments(Simulated):
     Where records may be added and removed (``rows`` is None), a noisy count comes before the sums.
     """
 
-    rows: int | None
-    repair: str
+    rows: int | None = field()
+    repair: str = field()
 
     text = "means and covariances from noisy moments"
-    plain = False
+    means_above = True
     of_sums = True
 
     @property
@@ -232,11 +247,10 @@ class TableOfMoments(Simulated):
 class MeanOfMoments(Simulated):
     """The mean of a column whose sum was drawn with that of its squares, of a public number of records."""
 
-    rows: int
+    rows: int = field()
 
     text = "mean from noisy moments"
-    plain = False
-    of_sums = False
+    square = True
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -247,16 +261,26 @@ class MeanOfMoments(Simulated):
         if not self.knows_error(coordinates.certificate):
             return simulated_error(*self.simulate(coordinates))
         law = self.law(coordinates)
+        assert law is not None
         at = float(self.values(coordinates.worth, coordinates.limits)[0])
         worst = float(law.worst_mse()) ** 0.5, float(law.worst_bias())
         return Error(float(law.mse(at)) ** 0.5, float(law.bias(at)), *worst)
 
     def knows_error(self, certificate: Certificate | Composition) -> bool:
-        """See `Derivation.knows_error`."""
         return isinstance(certificate, Certificate) and certificate.blocks == (_OF_MEAN,)
 
-    def law(self, coordinates: Coordinates) -> Mechanism:
+    def mean_of_sum(self, columns: Array, unit: float) -> tuple[float, float]:
+        ((low, high),) = columns.tolist()
+        return (low + high) / 2, unit * (high - low) / 2 / self.rows
+
+    def unbiased(self, coordinates: Coordinates) -> Array:
+        middle, each = self.mean_of_sum(coordinates.limits.columns, float(coordinates.units[0]))
+        return np.array([middle + float(coordinates.noisy[0]) * each])
+
+    def law(self, coordinates: Coordinates) -> Mechanism | None:
         """The law of a mean that was drawn with its square alone: Laplace noise, clamped to the bounds."""
+        if not self.knows_error(coordinates.certificate):
+            return None
         ((low, high),) = coordinates.limits.columns.tolist()
         scale = float(coordinates.parts[0].spread * coordinates.units[0]) * (high - low) / 2 / self.rows
         return Mechanism(Laplace(scale), "bit", bounds=(low, high))
@@ -282,8 +306,6 @@ class Clamped(Simulated):
     """One number that was drawn together with others, within its bounds."""
 
     text = "drawn with others"
-    plain = False
-    of_sums = False
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:

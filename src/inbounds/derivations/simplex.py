@@ -1,7 +1,7 @@
 """Shares that sum to one, and counts that sum to the public number of rows; see `inbounds.repairs.simplex`."""
 
 import math
-from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -21,13 +21,8 @@ class OnSimplex(Simulated):
 
     __slots__ = ()
 
-    plain: ClassVar[bool] = False
-    of_sums: ClassVar[bool] = False
     tail: ClassVar[Tail] = "bounds"
-
-    @abstractmethod
-    def values(self, noisy: Array, limits: Limits) -> Array:
-        """See `Derivation.values`."""
+    on_simplex: ClassVar[bool] = True
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         return self._simulate_within(coordinates, math.inf)
@@ -62,6 +57,14 @@ class Rescaled(OnSimplex):
     counts: bool = False
 
     @property
+    def over_sum(self) -> bool:
+        return self.counts
+
+    @property
+    def keeps_numbers(self) -> bool:
+        return not self.counts
+
+    @property
     def text(self) -> str:
         return "noisy counts over their sum" if self.counts else "rescaled to sum to one"
 
@@ -74,6 +77,7 @@ class Projected(OnSimplex):
     """The nearest vector that sums to one."""
 
     text = "projected onto the simplex"
+    keeps_numbers = True
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -93,6 +97,7 @@ class NearestCounts(OnSimplex):
     """The nearest whole numbers that add up to the public number of rows."""
 
     text = "nearest counts with the public sum"
+    keeps_numbers = True
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -135,6 +140,10 @@ class AllButOne(OnSimplex):
 
     text = "one share is what the others leave of one"
 
+    @property
+    def derived(self) -> int:
+        return self.place
+
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.all_but_one(np.insert(noisy, self.place, 0.0, axis=-1), self.place)
 
@@ -152,6 +161,14 @@ class FromTree(OnSimplex):
     tree: trees.Tree
     variances: tuple[float, ...] = ()
     whole: bool = False
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        return self.tree.depths
+
+    @property
+    def leaves(self) -> Sequence[int]:
+        return trees.leaf_nodes(self.tree)
 
     @property
     def text(self) -> str:

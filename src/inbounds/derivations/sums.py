@@ -6,7 +6,7 @@ second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -36,7 +36,6 @@ class MeanOfSums(Simulated):
 
     square: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 
@@ -73,8 +72,6 @@ class SumOfGroup(Simulated):
     """The sum of each group: its noisy sum, clipped to what is possible for the group."""
 
     text = "noisy sums"
-    plain = False
-    of_sums = False
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -107,7 +104,6 @@ class SpreadOfSums(Simulated):
 
     root: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 
@@ -144,11 +140,10 @@ class SpreadOfSums(Simulated):
 class MatrixOfSums(Simulated):
     """A covariance matrix; ``pooled`` within groups, with ``unit`` the correlation matrix."""
 
-    repair: str
+    repair: str = field()
     unit: bool = False
     pooled: bool = False
 
-    plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 

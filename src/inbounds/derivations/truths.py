@@ -132,10 +132,15 @@ def find_truths(
     return Truths(typical, corners, text, Known(situation, ranges, kinds, fixed, sizes))
 
 
+def is_plain(statement: Any) -> bool:
+    """Whether a statement is a number, a range or a table without names, and no `Truth`."""
+    return statement is not None and not isinstance(statement, Mapping | Truth)
+
+
 def typical_truth(situation: Situation, meaning: Meaning) -> Truth:
     """The typical truth for the columns of one table. A number without a name is ignored for a mean or a total, since
     it says nothing about spreads."""
-    plain = situation.plausible is not None and not isinstance(situation.plausible, Mapping | Truth)
+    plain = is_plain(situation.plausible)
     situation = replace(situation, plausible=None) if plain and meaning in ("centre", "total") else situation
     return find_truths(situation, meaning, depends_on_means=False).typical
 

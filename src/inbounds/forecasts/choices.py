@@ -20,14 +20,13 @@ HEAPED = (
 
 def warn_of_heaps(record: Release) -> list[str]:
     """A warning for the forecast of a quantile, which assumes that values are spread out; otherwise an empty list."""
-    return [f"{HEAPED}."] if isinstance(record.derivation, Points) else []
+    return [f"{HEAPED}."] if record.derivation.as_points is not None else []
 
 
 # claim:forecast-quantile
 def forecast_choices(record: Release, situation: Situation, confidence: float) -> Forecast:
     """Errors at a typical truth, and their ranges over plausible ones."""
-    way = record.derivation
-    assert isinstance(way, Points)
+    way = _read(record)
     truths = way.find_truths(situation)
     typical = figures_of_truth(way, record, situation, truths.typical, confidence)
     others = [figures_of_truth(way, record, situation, truth, confidence, _DRAWS) for truth in truths.corners]
@@ -57,10 +56,15 @@ def forecast_choices(record: Release, situation: Situation, confidence: float) -
 
 def typical_choice_error(record: Release, situation: Situation) -> float:
     """The typical RMSE of `forecast_choices`, without the figures at other plausible truths."""
-    way = record.derivation
-    assert isinstance(way, Points)
+    way = _read(record)
     (rmse, _, _) = figures_of_truth(way, record, situation, way.find_truths(situation).typical, 0.5)
     return one_figure(rmse.reshape([len(axis) for axis in record.axes]))
+
+
+def _read(record: Release) -> Points:
+    points = record.derivation.as_points
+    assert points is not None
+    return points
 
 
 def figures_of_truth(
@@ -69,7 +73,7 @@ def figures_of_truth(
     """Rows of RMSE, bias and half-width of each number. Groups of one size are simulated once."""
     law, figures = way.spread_of(truth, situation), {}
     for size in dict.fromkeys(map(int, truth.sizes)):
-        errors = way.errors_for(law, record.certificate, size, *(() if draws is None else (draws,)))
+        errors = way.errors_for(law, record.certificate, size, draws)
         half = np.quantile(np.abs(errors), confidence, axis=0)
         figures[size] = np.array([np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0)), half])
     return np.concatenate([figures[int(size)] for size in truth.sizes], axis=1)

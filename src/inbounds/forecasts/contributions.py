@@ -17,17 +17,15 @@ larger of both figures for choice is added to a shift twice, or subtracted twice
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy
 
 from inbounds._check import Array
-from inbounds.derivations import Points
 from inbounds.derivations.base import Situation
-from inbounds.derivations.truths import Truth, find_truths, plausible_sizes, typical_truth
+from inbounds.derivations.truths import find_truths, is_plain, plausible_sizes, typical_truth
 from inbounds.forecasts.figures import one_figure
 from inbounds.forecasts.forecast import at_plausible_truth, forecast_errors
 from inbounds.forecasts.rows import RowsPerPerson, read_shift
@@ -150,7 +148,7 @@ def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> li
         shortfall = [one_figure(each * share * (total - n)) for each in means]
         return [(choice, shortfall[0]), (choice, shortfall[1]), (choice, shortfall[2])]
     way, unit = record.derivation, _spread_of_row(wanted, record)
-    groups = way.groups if isinstance(way, Points) else situation.groups
+    groups = situation.groups if way.as_points is None else way.as_points.groups
     apart = groups > 1 and not traits.matrix and bool(record.axes) and len(record.axes[0]) == groups
     one_part = not apart and not is_selection(record.statistic)
     sizes = [np.array([n])] * 3 if one_part else plausible_sizes(situation, groups)
@@ -174,9 +172,9 @@ def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> li
 
 def _spreads_of_column(situation: Situation, meaning: Any, way: Any) -> tuple[float, float, float]:
     """The least, typical and largest spread of what a row adds, relative to the typical one."""
-    if len(situation.columns) == 0 or (meaning is None and not isinstance(way, Points)):
+    if len(situation.columns) == 0 or (meaning is None and way.as_points is None):
         return 1.0, 1.0, 1.0
-    plain = situation.plausible is not None and not isinstance(situation.plausible, Mapping | Truth)
+    plain = is_plain(situation.plausible)
     if meaning == "matrix" and plain:
         return 1.0, 1.0, 1.0
     situation = (
@@ -221,12 +219,9 @@ def _spread_of_row(wanted: Wanted, record: Release) -> Array:
     if traits.counted:
         p = np.clip(values, 0.0, 1.0)
         return np.asarray(np.sqrt(p * (1 - p)))
-    if isinstance(way, Points):
-        shares = np.array([float(way.shares[place]) for place in way.shown])
-        height = np.exp(-(scipy.special.ndtri(shares) ** 2) / 2) / math.sqrt(2 * math.pi)
-        spread = math.sqrt(way.find_truths(situation).typical.matrix[0, 0])
-        return np.tile(spread * np.sqrt(shares * (1 - shares)) / height, way.groups)
-    if traits.unit_diagonal:
+    if way.as_points is not None:
+        return way.as_points.spread_of_row(situation)
+    if way.unit:
         # For a correlation; for Kendall's tau two thirds of this.
         return (1 - values**2) * (2 / 3 if traits.columns == "ordered" else 1.0)
     if traits.matrix or traits.meaning is None:

@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points
 from inbounds.expected import (
     Doubles,
     continuous,
-    draw_noise,
     is_coarse,
     lattice_moments,
     lattice_of,
     root_error,
-    simulate,
-    truncated_in_turn,
 )
 from inbounds.forecasts.choices import forecast_choices, typical_choice_error
 from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
-from inbounds.forecasts.guesses import plausible_cells, span_of_number, span_with_square
+from inbounds.forecasts.guesses import law_with_square, plausible_cells, span_of_number, span_with_square
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Laplace as LaplaceNoise
@@ -41,18 +37,19 @@ _LEAST_DRAWS, _DRAWS = 20, 1000
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
-    if isinstance(record.derivation, Points):
+    way = record.derivation
+    if way.as_points is not None:
         return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
-    if is_one_number(record):
-        return _one_number(wanted, record)
-    return _many_alike(wanted, record) if isinstance(record.derivation, Direct) else _several(wanted, record)
+    if not way.knows_error(record.certificate):
+        return _several(wanted, record)
+    return _one_number(wanted, record) if is_one_number(record) else _many_alike(wanted, record)
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
     """The record that a release would have if its noisy numbers were equal to the plausible true value."""
     way = record.derivation
-    if isinstance(way, Direct) and not record.axes:
-        low, high = span_of_number(wanted, record, way)
+    if way.single and not record.axes:
+        low, high = span_of_number(wanted, record)
         value = (low + high) / 2
         law = record.mechanism
         noisy = value**2 if way.root else value
@@ -64,28 +61,23 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Points):
+    if way.as_points is not None:
         return typical_choice_error(record, record.situation(wanted.guess, wanted.size))
-    if isinstance(way, MeanOfMoments) and way.knows_error(record.certificate):
-        return forecast_errors(wanted, record).typical
-    if not isinstance(way, Direct):
+    if not way.knows_error(record.certificate):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
         return one_figure(np.sqrt(np.mean(errors**2, axis=0)).reshape([len(axis) for axis in record.axes]))
-    if way.root or record.axes:
+    if not way.single or way.root or record.axes:
         return forecast_errors(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
-    points, weights = _spread_out(*span_of_number(wanted, record, way), float(part.spread))
+    points, weights = _spread_out(*span_of_number(wanted, record), float(part.spread))
     rmse, _ = _moments_at(part, points)
     return float(np.sqrt(weights @ rmse**2))
 
 
 def is_one_number(record: Release) -> bool:
     """Whether the release is one number with a law of its own, so that `errors_over_span` is exact."""
-    way = record.derivation
-    if isinstance(way, MeanOfMoments):
-        return way.knows_error(record.certificate)
-    return isinstance(way, Direct) and not record.axes
+    return record.derivation.knows_error(record.certificate) and not record.axes
 
 
 def errors_over_span(wanted: Wanted, record: Release, values: Array | None = None) -> tuple[Array, Array, Array, Array]:
@@ -94,24 +86,23 @@ def errors_over_span(wanted: Wanted, record: Release, values: Array | None = Non
     The true values are those of the plausible range, unless others are given.
     """
     way = record.derivation
-    if isinstance(way, MeanOfMoments):
-        return _mean_with_square(wanted, record, way)
+    if not way.single:
+        return _mean_with_square(wanted, record)
     part = record.certificate
     assert isinstance(part, Certificate)
-    assert isinstance(way, Direct)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
     if values is None:
-        points, weights = _spread_out(*span_of_number(wanted, record, way), scale)
+        points, weights = _spread_out(*span_of_number(wanted, record), scale)
     else:
         points, weights = values, np.full(len(values), 1 / len(values))
     find_figures = _of_roots if way.root else _of_points
     return *find_figures(part, points, wanted.confidence), weights
 
 
-def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> tuple[Array, Array, Array, Array]:
+def _mean_with_square(wanted: Wanted, record: Release) -> tuple[Array, Array, Array, Array]:
     """The same for a mean whose sum has Laplace noise, drawn with that of its squares."""
-    law = way.law(replace(record, noisy=record.units).coordinates())
-    points, weights = _spread_out(*span_with_square(wanted, record, way), law.noise.scale)
+    law = law_with_square(record)
+    points, weights = _spread_out(*span_with_square(wanted, record), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
     return np.sqrt(moments_at.mse), moments_at.bias, half, weights
@@ -260,17 +251,8 @@ def errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int
     way, situation = record.derivation, record.situation(None, wanted.size)
     vectors = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
     coordinates = replace(record, noisy=vectors[0]).coordinates()
-    worth = np.array([replace(coordinates, noisy=vector).worth for vector in vectors])
-    if isinstance(way, CentredSpread):
-        return way.errors_at(coordinates, list(worth), draws)
-    parts, units, limits, places = coordinates.parts, coordinates.units, coordinates.limits, coordinates.places
-    if parts[0].dimension > 1 and parts[0].noise != "zero-sum":
-        noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
-        noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
-        return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits.exact())[:, None])
-    in_turn = isinstance(way, Matrix) and parts[0].bounding == "truncated"
-    one_by_one = truncated_in_turn if in_turn else None
-    return [simulate(way.values, at, parts, units, limits, draws, one_by_one, places) for at in worth]
+    worth = [replace(coordinates, noisy=vector).worth for vector in vectors]
+    return way.errors_at(coordinates, worth, draws)
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:

@@ -6,9 +6,10 @@ A forecast reads its statement with these functions, and a plan is checked with 
 from dataclasses import replace
 from fractions import Fraction
 
-from inbounds.derivations import Direct, MeanOfMoments, Points, plausible
+from inbounds.derivations import plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.forecasts.wanted import Wanted
+from inbounds.laws import Mechanism
 from inbounds.record.release import Release
 
 
@@ -23,31 +24,35 @@ def check_guess(wanted: Wanted, record: Release) -> None:
     """
     way = record.derivation
     situation = record.situation(wanted.guess, wanted.size)
-    if isinstance(way, Points):
-        way.find_truths(situation)
-    elif isinstance(way, MeanOfMoments) and way.knows_error(record.certificate):
-        span_with_square(wanted, record, way)
-    elif not isinstance(way, Direct):
-        way.assume(situation)
-        way.plausible(situation)
+    if not way.knows_error(record.certificate):
+        way.check_plausible(situation)
+    elif not way.single:
+        span_with_square(wanted, record)
     elif record.axes:
         plausible_cells(wanted, record)
     else:
-        span_of_number(wanted, record, way)
+        span_of_number(wanted, record)
 
 
-def span_of_number(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
+def span_of_number(wanted: Wanted, record: Release) -> tuple[float, float]:
     """The plausible range of one released number. An open side ends where noise from the other end does not reach."""
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
     statement = of_one_number(record.situation(wanted.guess, wanted.size))
-    return plausible.span(statement, *way.span(*bounds), far)
+    return plausible.span(statement, *record.derivation.span(*bounds), far)
 
 
-def span_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> tuple[float, float]:
+def law_with_square(record: Release) -> Mechanism:
+    """The law of a mean whose sum is drawn with the sum of its squares."""
+    law = record.derivation.law(replace(record, noisy=record.units).coordinates())
+    assert law is not None
+    return law
+
+
+def span_with_square(wanted: Wanted, record: Release) -> tuple[float, float]:
     """The plausible range of a mean whose sum is drawn with the sum of its squares."""
-    law = way.law(replace(record, noisy=record.units).coordinates())
-    return plausible.span(of_one_number(record.situation(wanted.guess, wanted.size)), *law.bounds)
+    bounds = law_with_square(record).bounds
+    return plausible.span(of_one_number(record.situation(wanted.guess, wanted.size)), *bounds)
 
 
 def plausible_cells(wanted: Wanted, record: Release) -> tuple[Fraction, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Direct, OnSimplex, Points
 from inbounds.derivations.likely_truths import list_likely
 from inbounds.expected import affordable_matrices
 from inbounds.forecasts.choices import figures_of_truth
@@ -86,7 +85,7 @@ def find_errors(
     if is_one_number(record):
         return _of_one_number(wanted, record, half_width=half_width, corners=corners)
     slow = _is_slow(record)
-    count = _FEWEST if isinstance(record.derivation, Points) else _FEW if slow else _TRUTHS
+    count = _FEWEST if record.derivation.as_points is not None else _FEW if slow else _TRUTHS
     truths = _list_truths(wanted, record, count, corners=corners)
     if not truths:
         return _of_typical(wanted, record, half_width=half_width)
@@ -101,13 +100,13 @@ def find_errors(
 def _is_slow(record: Release) -> bool:
     """Whether errors at one truth take long: quantiles, counts that add up, and repairs in steps."""
     way = record.derivation
-    return isinstance(way, Points | OnSimplex) or getattr(way, "repair", "clip") != "clip"
+    return way.as_points is not None or way.on_simplex or way.repair != "clip"
 
 
 def _list_truths(wanted: Wanted, record: Release, count: int, *, corners: bool) -> list[Any]:
     """Plausible truths; none if the error does not depend on them, or the one truth is stated."""
     way, situation = record.derivation, record.situation(wanted.guess, wanted.size)
-    if isinstance(way, OnSimplex) and wanted.plausible is None:
+    if way.on_simplex and wanted.plausible is None:
         return _list_shares(math.prod(map(len, situation.labels)))
     truths = way.find_truths(situation)
     if truths is None:
@@ -117,8 +116,8 @@ def _list_truths(wanted: Wanted, record: Release, count: int, *, corners: bool) 
 
 def _simulate(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int, *, half_width: bool) -> Array:
     """One figure of the error at each truth."""
-    way, level = record.derivation, wanted.confidence
-    if isinstance(way, Points):
+    way, level = record.derivation.as_points, wanted.confidence
+    if way is not None:
         situation = record.situation(wanted.guess, wanted.size)
         each = [_THIN * figures_of_truth(way, record, situation, truth, level, draws)[[0, 2]] for truth in truths]
     else:
@@ -129,7 +128,7 @@ def _simulate(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int
 def _of_one_number(wanted: Wanted, record: Release, *, half_width: bool, corners: bool) -> Errors:
     """Errors of one number with a law of its own, over its plausible range; of a root, at plausible spreads."""
     roots = None
-    if isinstance(record.derivation, Direct):
+    if record.derivation.single:
         spreads = [truth.matrix[0, 0] for truth in _list_truths(wanted, record, _TRUTHS, corners=corners)]
         roots = np.sqrt(spreads) if spreads else None
     rmse, _, half, weights = errors_over_span(wanted, record, roots)
@@ -156,7 +155,7 @@ def _of_typical(wanted: Wanted, record: Release, *, half_width: bool) -> Errors:
     """
     forecast = forecast_errors(wanted, record)
     ends = (forecast.reach, *forecast.reach_range) if half_width else (forecast.typical, *forecast.typical_range)
-    return Errors(np.array([ends[0], ends[2]] if isinstance(record.derivation, Direct) else ends[:1]))
+    return Errors(np.array([ends[0], ends[2]] if record.derivation.single else ends[:1]))
 
 
 def _list_shares(cells: int) -> list[Array]:
@@ -167,10 +166,10 @@ def _list_shares(cells: int) -> list[Array]:
 
 def _count_draws(record: Release) -> int:
     """How often to draw noise at each of few truths."""
-    if isinstance(record.derivation, Points):
+    if record.derivation.as_points is not None:
         return _OF_POINTS
     numbers, columns = len(record.units), max(len(record.numeric_ends()), 1)
-    affordable = affordable_matrices(numbers, columns, getattr(record.derivation, "repair", "clip"))
+    affordable = affordable_matrices(numbers, columns, record.derivation.repair)
     return max(_LEAST_DRAWS, min(_DRAWS, affordable, _NUMBERS // numbers))
 
 

@@ -61,10 +61,7 @@ class Option:
         """``joint`` or ``split`` for matrices; ``centred``, ``moments``, ``direct`` or ``robust`` for a variance of a
         public number of records; otherwise how the value is computed."""
         statistic = plain_statistic(self.record.statistic)
-        method = getattr(statistic, "method", None)
-        if method is None and (find_way := getattr(statistic, "find_way", None)) is not None:
-            method = find_way(self.record.terms)
-        return self.record.method if method is None else str(method)
+        return statistic.method or statistic.find_way(self.record.terms) or self.record.method
 
     @property
     def guarantee(self) -> Pure | ZCDP:
@@ -134,12 +131,7 @@ class Preview:
     def hidden(self) -> str:
         """What the noise would hide if the truth is typical, and what to do about it. Empty if it hides nothing."""
         record = self.asked.record
-        find_fit = getattr(plain_statistic(record.statistic), "fit", None)
-        if find_fit is None:
-            return ""
-        fit = find_fit(at_plausible_truth(record, self.wanted))
-        drawn = ". Hidden coefficients are drawn towards 0, and their intervals have no ends"
-        return "" if fit.identified else f"if the truth is typical, {fit.diagnosis}{drawn}"
+        return plain_statistic(record.statistic).describe_hidden(lambda: at_plausible_truth(record, self.wanted))
 
     def trade(
         self,

@@ -90,7 +90,7 @@ def trade_of(
     p e. For an exponential tail, e is the same everywhere and p falls by a factor of e^(-1/e) per unit. For a heavy
     (Pareto) tail with e = b/(a - 1), both follow powers of b.
     """
-    if not record.statistic.traits.mean:
+    if plain_statistic(record.statistic).find_clipping(1.0) is None:
         raise ValueError("only a mean has a trade of noise against clipping; preview it with statistic 'mean'")
     (rule,) = [column for column in record.columns if column.step is not None]
     lower, upper = float(rule.lower or 0), float(rule.upper or 0)
@@ -114,9 +114,10 @@ def trade_of(
 
 def _share_beyond(bounds: Any) -> float | None:
     """The share above released bounds, if nothing else is said."""
-    statistic = plain_statistic(bounds.statistic) if isinstance(bounds, Release) else None
-    find_coverage = getattr(statistic, "find_coverage", None)
-    return None if find_coverage is None else float(1 - find_coverage(bounds.terms)) / 2
+    if not isinstance(bounds, Release):
+        return None
+    coverage = plain_statistic(bounds.statistic).find_coverage(bounds.terms)
+    return None if coverage is None else float(1 - coverage) / 2
 
 
 def _stretch(lower: float, upper: float, times: float) -> tuple[float, float]:

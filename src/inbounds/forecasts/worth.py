@@ -32,7 +32,7 @@ def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Quality:
     ends = np.column_stack([limits.lower, limits.upper])
     # A value that is computed from other numbers has bounds of its own only if it is a correlation.
     if len(ends) != size:
-        ends = np.tile([-1.0, 1.0] if record.statistic.traits.unit_diagonal else [-math.inf, math.inf], (size, 1))
+        ends = np.tile([-1.0, 1.0] if record.derivation.unit else [-math.inf, math.inf], (size, 1))
     values = np.ravel(np.asarray(at_plausible_truth(record, wanted).table, float))
     typical, worst = (
         sorted(map(_judge_one, values, np.ravel(half), ends), key=QUALITIES.index)[size // 2]

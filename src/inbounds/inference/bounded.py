@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Matrix
 from inbounds.inference import products, score, spreads
 from inbounds.inference.centred import centred_limits, robust_limits
 from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
@@ -50,29 +49,29 @@ def spread_limits(release: Release, alpha: float, population: bool) -> RawInterv
     way = release.derivation
     if not population:
         return normal_limits(release, alpha, population)
-    if isinstance(way, CentredSpread):
+    if way.as_centred is not None:
         return *centred_limits(release, alpha, population, normal=False), METHOD, (TRIED,)
-    if way.of_sums and not getattr(way, "pooled", False):
+    if way.of_sums and not way.pooled:
         return product_limits(release, alpha)
     if not _has_bound(release):
         raise ValueError(UNAVAILABLE.format(release.statistic.name.replace("_", " ")))
     ends = np.array(element_limits(release, alpha)).T
     lower, upper = symmetric(ends) if release.axes else ends
-    if getattr(way, "root", False):
+    if way.root:
         lower, upper = np.sqrt(np.maximum((lower, upper), 0.0))
     return lower, upper, METHOD, (TRIED,)
 
 
 def product_limits(release: Release, alpha: float) -> RawInterval:
     """Limits of variances, covariances and correlations that are computed from noisy sums, also of groups."""
-    unit = release.statistic.traits.unit_diagonal
+    unit = release.derivation.unit
     limits = [products.matrix_limits(sums, alpha, correlation=unit) for sums in products.list_sums(release, alpha)]
     return *_in_units(release, limits), products.METHOD, (score.ASSUMPTION,)
 
 
 def table_limits(release: Release, alpha: float) -> RawInterval:
     """The same for the table itself. Correlations and pooled figures are simulated."""
-    if release.statistic.traits.unit_diagonal or getattr(release.derivation, "pooled", False):
+    if release.derivation.unit or release.derivation.pooled:
         return spreads.of_sums(release, alpha, population=False)
     limits = [products.table_limits(sums, alpha) for sums in products.list_sums(release, alpha, table=True)]
     return *_in_units(release, limits), products.TABLE, ()
@@ -82,9 +81,9 @@ def _in_units(release: Release, limits: Sequence[tuple[Array, Array]]) -> tuple[
     """Limits of one matrix of covariances of u for each group, in units of the columns, or the roots of variances."""
     columns = release.numeric_ends()
     halves = (columns[:, 1] - columns[:, 0]) / 2
-    worth = 1.0 if release.statistic.traits.unit_diagonal else np.outer(halves, halves)
+    worth = 1.0 if release.derivation.unit else np.outer(halves, halves)
     lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in limits]) for side in (0, 1))
-    return (np.sqrt(lower), np.sqrt(upper)) if getattr(release.derivation, "root", False) else (lower, upper)
+    return (np.sqrt(lower), np.sqrt(upper)) if release.derivation.root else (lower, upper)
 
 
 def interval_of_spread(
@@ -94,13 +93,12 @@ def interval_of_spread(
     otherwise the wide one; or that of normal records.
     """
     way = release.derivation
-    has_powers = isinstance(way, CentredSpread) and way.fourth
-    if method == "robust" and not has_powers:
+    if method == "robust" and not way.fourth:
         raise ValueError(
             "the robust interval needs fourth powers, which were not drawn; release it with method='robust'"
         )
     maker = normal_limits if method == "normal" else spread_limits
-    if has_powers and method in (None, "robust"):
+    if way.fourth and method in (None, "robust"):
         maker = robust_spread
     return interval_by(maker, release, level, kind, variance)
 
@@ -120,15 +118,15 @@ def _has_bound(release: Release) -> bool:
     way, traits = release.derivation, release.statistic.traits
     if (release.rows or 0) < 2 or release.bounding == "truncated" or any(rule.cells for rule in release.columns):
         return False
-    if traits.unit_diagonal:
+    if way.unit:
         return False
-    return isinstance(way, Matrix) or (way.single and (not way.plain or traits.meaning == "squared spread"))
+    return way.of_elements or (way.single and (not way.plain or traits.meaning == "squared spread"))
 
 
 def normal_limits(release: Release, alpha: float, population: bool) -> RawInterval:
     """Limits for normal records, or for the table itself."""
     way, traits = release.derivation, release.statistic.traits
-    if isinstance(way, CentredSpread):
+    if way.as_centred is not None:
         clauses = (*spreads.NORMAL, ABOUT) if population else (ABOUT,)
         return *centred_limits(release, alpha, population, normal=True), spreads.INVERTED, clauses
     if way.of_sums:

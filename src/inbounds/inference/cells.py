@@ -99,8 +99,8 @@ def _list_sums(cells: int, fewest: int, scale: float) -> tuple[Array, Array] | N
 
 def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
     """The derivation, the noisy numbers of records in the first cells, and the scale of the noise."""
-    way, certificate = release.derivation, release.certificate
-    assert isinstance(way, PointsOfCounts)
+    way, certificate = release.derivation.as_counted, release.certificate
+    assert way is not None
     assert isinstance(certificate, Certificate)
     sums = [int(x) for x in accumulate(release.noisy)]
     return way, sums[:-1], float(certificate.grid.scale.steps)
@@ -161,7 +161,7 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
     # Of noisy counts that contradict each other, which is as rare as a miss, limits would cross.
     lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    records = np.cumsum(way.repair(release.worth()))[:-1]
+    records = np.cumsum(way.repair_counts(release.worth()))[:-1]
     points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
     return points, records / way.rows, lower / way.rows, upper / way.rows
 

@@ -30,11 +30,16 @@ from inbounds.record.release import Release
 _POINTS, _TABLE = 2000, 20_001
 
 
+def _read(release: Release) -> CentredSpread:
+    way = release.derivation.as_centred
+    assert way is not None
+    return way
+
+
 # claim:centred-interval
 def centred_limits(release: Release, alpha: float, population: bool, *, normal: bool) -> tuple[float, float]:
     """Limits of a variance around a noisy centre, or of the root of one."""
-    way, (worth,) = release.derivation, release.numeric_ends()
-    assert isinstance(way, CentredSpread)
+    way, (worth,) = _read(release), release.numeric_ends()
     if population and not normal:
         return _bound(release, alpha)
     width, rows = float(worth[1] - worth[0]), way.rows
@@ -57,8 +62,7 @@ def _bound(release: Release, alpha: float) -> tuple[float, float]:
     That is the law with the largest variance for the mean of (u - c)² of so many records. The mean is σ² + (m - c)²,
     and its second part is bounded in the same way as with fourth powers.
     """
-    way, (ends,) = release.derivation, release.numeric_ends()
-    assert isinstance(way, CentredSpread)
+    way, (ends,) = _read(release), release.numeric_ends()
     rows, half = way.rows, float(ends[1] - ends[0]) / 2
     squares, weight = (float(x) for x in way.squares(release.worth()))
     noise, sampling = noise_of(release.parts[1], way.worth_of_squares(float(release.units[1]))), Binomial(rows)
@@ -70,8 +74,7 @@ def _bound(release: Release, alpha: float) -> tuple[float, float]:
 
 def _from_centre(release: Release, low: float, high: float, alpha: float, half: float) -> tuple[float, float]:
     """Limits of the variance, or its root, from those of E(u - c)²."""
-    way = release.derivation
-    assert isinstance(way, CentredSpread)
+    way = _read(release)
     rows = way.rows
     first = float(release.parts[0].spread * release.units[0]) / rows
     off = _error_of_centre(math.sqrt(high / rows), first, alpha)
@@ -83,8 +86,7 @@ def _from_centre(release: Release, low: float, high: float, alpha: float, half: 
 # claim:robust-interval
 def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
     """Limits of a variance whose fourth powers were drawn with it, or of the root of one."""
-    way, (ends,) = release.derivation, release.numeric_ends()
-    assert isinstance(way, CentredSpread)
+    way, (ends,) = _read(release), release.numeric_ends()
     rows, half, worth = way.rows, float(ends[1] - ends[0]) / 2, release.worth()
     _, weight = (float(x) for x in way.squares(worth))
     units = np.array([float(unit) for unit in release.units[1:]])

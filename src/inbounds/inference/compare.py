@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from inbounds import _check
 from inbounds._check import Array, Figures
-from inbounds.derivations import AllButOne
 from inbounds.inference.counts import Binomial, Sampled
 from inbounds.inference.laws import law_of
 from inbounds.inference.result import Interval, noisy_counts, require_release
@@ -320,7 +319,7 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Fig
     size = release.size
     if not release.statistic.traits.counted or size is None:
         raise ValueError("p-values are for counts and shares of a public number of records")
-    if isinstance(release.derivation, AllButOne):
+    if release.derivation.derived is not None:
         raise ValueError(
             "a share that is derived from the others has no p-value; test the others, or release with another repair="
         )

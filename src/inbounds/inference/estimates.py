@@ -5,24 +5,12 @@ import math
 import numpy as np
 
 from inbounds import _check
-from inbounds._check import Array, Figures
-from inbounds.derivations import (
-    CentredSpread,
-    Direct,
-    MatrixOfMoments,
-    MeanOfMoments,
-    NearestCounts,
-    Projected,
-    Rescaled,
-    SpreadOfMoments,
-)
-from inbounds.expected.variances import noise_variances
-from inbounds.inference.posterior import posterior, unclamped_mean
+from inbounds._check import Figures
+from inbounds.inference.posterior import posterior
 from inbounds.inference.posterior import unbiased as invert
 from inbounds.inference.result import require_release
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
-from inbounds.repairs.moments import symmetric
 
 KINDS = ("unbiased", "posterior", "inversion")
 
@@ -75,14 +63,10 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
         return posterior(release, prior).mean
     if kind == "inversion":
         return invert(release)
-    way = release.derivation
-    if isinstance(way, MeanOfMoments):
-        return unclamped_mean(release, way.rows)[0]
-    if isinstance(way, SpreadOfMoments | MatrixOfMoments | CentredSpread) and not _is_changed(way):
-        spreads = _spreads(release, way)
-        return spreads.reshape(release.shape) if release.axes else float(spreads[0])
-    linear = isinstance(way, Direct | Projected | Rescaled | NearestCounts)
-    if not linear or way in (Direct(root=True), Rescaled(counts=True)):
+    unbiased = release.derivation.unbiased(release.coordinates())
+    if unbiased is not None:
+        return unbiased.reshape(release.shape) if release.axes else float(unbiased[0])
+    if not release.derivation.keeps_numbers:
         raise ValueError(
             f"a {release.statistic.name} by {release.method!r} is no linear function of noisy numbers, so it has no "
             "unbiased estimate"
@@ -90,24 +74,6 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     numbers = zip(release.parts, release.noisy, release.units, strict=True)
     values = [(float(x) + _move(part, float(x))) * float(unit) for part, x, unit in numbers]
     return np.array(values).reshape(release.shape) if release.axes else values[0]
-
-
-def _is_changed(way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> bool:
-    """Whether values are roots of variances, or correlations."""
-    return way.unit if isinstance(way, MatrixOfMoments) else way.root
-
-
-def _spreads(release: Release, way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> Array:
-    """Variances or covariances before they were clamped or repaired, without what the noise of means adds to them."""
-    worth, halves = release.worth(), np.diff(release.numeric_ends(), axis=1)[:, 0] / 2
-    if isinstance(way, CentredSpread):
-        return np.asarray((way.squares(worth)[0] - way.surplus) * halves**2 / (way.rows - 1))
-    size, noise = len(halves), noise_variances(release.parts, release.units, release.places)
-    i, j = np.triu_indices(size)
-    seconds = np.where(i == j, (worth[size:] + way.rows) / 2, worth[size:])
-    products = worth[i] * worth[j] - np.where(i == j, noise[i], 0.0)
-    elements = (seconds - products / way.rows) * halves[i] * halves[j] / (way.rows - 1)
-    return symmetric(elements) if release.axes else np.asarray(elements)
 
 
 def _move(part: Certificate, released: float) -> float:

@@ -13,7 +13,6 @@ import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds.derivations import AllButOne, MeanOfMoments
 from inbounds.expected import norm_parts
 from inbounds.inference import fieller, simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, choose_family, without_cut
@@ -162,8 +161,7 @@ def limit_counts(release: Release, alpha: float, population: bool) -> RawInterva
         worth = 1 / top if shares else 1.0
         ends_of = {(i, y): _true_count(laws[i], y, top, alpha) for i, y in set(cells)}
     limits = np.array([ends_of[cell] for cell in cells]).T * worth
-    if isinstance(release.derivation, AllButOne):
-        place = release.derivation.place
+    if (place := release.derivation.derived) is not None:
         counts = np.array([y for _, y in cells])
         ends = simulated.share_limits(counts, None, laws[0], size, alpha, sampled=population)
         limits = np.insert(limits, place, ends, axis=1)
@@ -238,12 +236,11 @@ def limit_sums(release: Release, alpha: float, population: bool) -> RawInterval:
 
 def number_in_draw(release: Release) -> tuple[float, float, int]:
     """The released number, the value of one unit of its coordinate, and the index of the coordinate in its vector."""
-    way, middle, unit = release.derivation, 0.0, float(release.units[0])
-    if not isinstance(way, MeanOfMoments) and release.group is None:
+    unit = float(release.units[0])
+    line = release.derivation.mean_of_sum(release.numeric_ends(), unit)
+    if line is None and release.group is None:
         return float(release.noisy[0]), 1.0, 0
-    if isinstance(way, MeanOfMoments):
-        ((low, high),) = release.numeric_ends().tolist()
-        unit, middle = unit * (high - low) / 2 / way.rows, (low + high) / 2
+    middle, unit = line or (0.0, unit)
     # A number that was drawn together with others is clamped afterwards.
     ((lowest, highest),) = release.limits_of_coordinates()
     place = release.places[0] if release.places else 0
@@ -259,7 +256,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
     if not population or release.derivation.of_sums or release.rows is None:
         raise ValueError(_FOR_MEANS)
     alike = [_treatment(rule) for rule in variance.columns] == [_treatment(rule) for rule in release.columns]
-    if not variance.statistic.traits.variance or variance.rows != release.rows or not alike:
+    if variance.statistic.traits.meaning != "squared spread" or variance.rows != release.rows or not alike:
         raise ValueError(
             "variance= must be a released variance of the same column of the same table, with the same bounds"
         )
@@ -276,7 +273,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
 
 def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
     """The law of a released variance. If it was computed from moments, its noise is about h² (z_2/2 - 2m z_1)/n."""
-    part, rows = variance.parts[0], getattr(variance.derivation, "rows", None)
+    part, rows = variance.parts[0], variance.derivation.rows
     if rows is None:
         return law_of(part, reach)
     (ends,) = variance.numeric_ends()

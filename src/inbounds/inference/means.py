@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import MeanOfMoments, MeanOfSums
 from inbounds.inference import critical, intervals, proved, score
 from inbounds.inference.critical import Groups
 from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
@@ -24,15 +23,14 @@ def find_maker(release: Release, method: str | None = None) -> Callable[[Release
     """Choose how to find the limits of a mean: by its noisy moments if it has them, otherwise by the worst case."""
     way = release.derivation
     plain = intervals.limit_means if way.of_sums else intervals.limit_mean
-    has_squares = isinstance(way, MeanOfMoments) or (isinstance(way, MeanOfSums) and way.square)
-    if method == SCORE and not has_squares:
+    if method == SCORE and not way.square:
         raise ValueError(
             "the score interval needs the second moment of the column, which was not drawn with this mean; "
             "release it with method='moments'"
         )
     if method == PROVED:
         return partial(_limit_by_proof, plain)
-    if method == WORST or not has_squares:
+    if method == WORST or not way.square:
         return plain
     return partial(_limit_by_score, plain)
 
@@ -94,13 +92,13 @@ def collect_groups(release: Release, alpha: float) -> Groups:
 
 def list_noisy(release: Release) -> list[Noisy]:
     """The noisy sums of each group of a mean that was drawn with its squares; one entry for all records."""
-    way = release.derivation
+    rows = release.derivation.rows
     worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
     units = np.array([float(unit) for unit in release.units])
-    if isinstance(way, MeanOfMoments):
+    if rows is not None:
         places = release.places or (0, 1)
         part, both = release.parts[0], (places[0], places[1])
-        return [of_public_number(part, way.rows, (worth[0], worth[1]), units[:2], both)]
+        return [of_public_number(part, rows, (worth[0], worth[1]), units[:2], both)]
     groups = collect_groups(release, 0.05)
     return [groups.one(place) for place in range(len(groups))]
 

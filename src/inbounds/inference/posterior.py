@@ -13,7 +13,6 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array, Figures
-from inbounds.derivations import AllButOne, Direct, MeanOfMoments, NearestCounts, Projected, Rescaled
 from inbounds.expected import Doubles, continuous, is_coarse, lattice_moments, lattice_of
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, bends_of, law_of, noise_of
@@ -131,13 +130,13 @@ def _exponent(value: Any) -> float:
 
 def _is_counted(release: Release) -> bool:
     way, is_count = release.derivation, release.statistic.traits.counted
-    if is_count and not (way.of_sums or isinstance(way, AllButOne) or way == Rescaled(counts=True)):
+    if is_count and not (way.of_sums or way.derived is not None or way.over_sum):
         if release.size is None:
             raise ValueError("a count without a public number of records has no upper bound, so it has no prior here")
         return True
     if not is_count and way.single and way.plain and None not in release.bounds[0]:
         return False
-    if isinstance(way, MeanOfMoments):
+    if way.mean_of_sum(release.numeric_ends(), 1.0) is not None:
         return False
     raise ValueError(
         f"{release.title}, by {release.method!r}, has no posterior: only one noisy number with bounds on both sides, "
@@ -190,8 +189,8 @@ def _count_posterior(
 def _of_number(release: Release, a: float, b: float, level: float) -> tuple[float, ...]:
     (bound,) = release.limits_of_coordinates()
     law, y, width = law_of(release.parts[0], bound), float(release.noisy[0]), bound[1] - bound[0]
-    if isinstance(release.derivation, MeanOfMoments):
-        y, unit, place = unclamped_mean(release, release.derivation.rows)
+    if (mean := unclamped_mean(release)) is not None:
+        y, unit, place = mean
         law = Law(noise_of(release.parts[0], unit, place=place))
     near = y + bends_of(law.noise, np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40]))
     prior = scipy.special.betaincinv(a, b, np.array([1e-12, 1e-6, 1e-3, 0.05, 0.3, 0.7, 0.95, 0.999, 1 - 1e-6]))
@@ -216,11 +215,16 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
     return float(weights @ s), float(middle), float(low), float(high)
 
 
-def unclamped_mean(release: Release, rows: int) -> tuple[float, float, int]:
-    """A mean from its noisy sum before clamping, which has no bias; with the worth of a unit, and its place."""
-    ((low, high),) = release.numeric_ends().tolist()
-    unit = float(release.units[0]) * (high - low) / 2 / rows
-    return (low + high) / 2 + float(release.noisy[0]) * unit, unit, release.places[0] if release.places else 0
+def unclamped_mean(release: Release) -> tuple[float, float, int] | None:
+    """A mean from its noisy sum before clamping, which has no bias; with the worth of a unit, and its place.
+
+    None for a release that is no mean of a noisy sum.
+    """
+    line = release.derivation.mean_of_sum(release.numeric_ends(), float(release.units[0]))
+    if line is None:
+        return None
+    middle, unit = line
+    return middle + float(release.noisy[0]) * unit, unit, release.places[0] if release.places else 0
 
 
 _TAILS = np.array([0.0, 1e-6, 1e-4, 1e-2, 0.1])
@@ -256,10 +260,10 @@ def unbiased(release: Release) -> Figures:
     True
     """
     require_release(release, "release")
-    parts, way = release.parts, release.derivation
-    if isinstance(way, MeanOfMoments):
-        return unclamped_mean(release, way.rows)[0]
-    if not isinstance(release.derivation, Direct | Projected | Rescaled | NearestCounts) or not _is_own(release):
+    parts = release.parts
+    if (mean := unclamped_mean(release)) is not None:
+        return mean[0]
+    if not release.derivation.keeps_numbers:
         raise ValueError(
             f"a {release.statistic.name} by {release.method!r} is computed from several noisy numbers, so its bias "
             "cannot be inverted"
@@ -269,11 +273,6 @@ def unbiased(release: Release) -> Figures:
         for part, x, unit in zip(parts, release.noisy, release.units, strict=True)
     ]
     return np.array(values).reshape([len(axis) for axis in release.axes]) if release.axes else values[0]
-
-
-def _is_own(release: Release) -> bool:
-    """Whether each value is its noisy number, and not a root or a share of a noisy sum."""
-    return release.derivation not in (Direct(root=True), Rescaled(counts=True))
 
 
 def _invert_mean(part: Certificate, released: float, unit: float) -> float:

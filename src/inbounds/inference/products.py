@@ -72,7 +72,7 @@ def list_sums(release: Release, alpha: float, *, table: bool = False) -> list[Su
     """
     part = release.parts[0]
     size = len(release.numeric_ends())
-    public = getattr(release.derivation, "rows", None) is not None
+    public = release.derivation.rows is not None
     cells = noisy_cells(release, size)
     start = 0 if public else 1
     length = cells.shape[1] - public

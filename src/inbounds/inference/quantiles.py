@@ -25,7 +25,7 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.derivations import Chosen, PointsOfCounts
+from inbounds.derivations import Chosen
 from inbounds.grid.nodes import Node, find_rate
 from inbounds.inference.cells import bound_shares, read_between_cells
 from inbounds.inference.result import KINDS, require_release
@@ -94,8 +94,8 @@ def _reach_together(shares: Sequence[Fraction], points: int, rows: int, scale: f
 
 
 def _read(release: Release) -> tuple[Chosen, _Ranks, int]:
-    way, rows = release.derivation, release.rows
-    if not isinstance(way, Chosen):
+    way, rows = release.derivation.as_chosen, release.rows
+    if way is None:
         raise TypeError("release must be of quantiles")
     if rows is None or way.groups > 1:
         raise ValueError(
@@ -115,10 +115,10 @@ def limit_quantiles(release: Release, alpha: float, population: bool) -> RawInte
 
     Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
     """
-    way = release.derivation
-    if isinstance(way, PointsOfCounts):
+    if release.derivation.as_counted is not None:
         return read_between_cells(release, alpha, population)
-    assert isinstance(way, Chosen)
+    way = release.derivation.as_chosen
+    assert way is not None
     low_end, high_end = way.ends(release.numeric_ends())
     if way.shifts:
         return _limit_without_size(release, way, (low_end, high_end), alpha, population)
@@ -353,11 +353,11 @@ def distribution(release: Release, level: float = 0.95, *, kind: Kind = "populat
     """
     require_release(release, "release")
     level, population = _check.level(level), _check.choice(kind, "kind", KINDS) == "population"
-    way, alpha, margin = release.derivation, 1 - level, 0.0
+    alpha, margin = 1 - level, 0.0
     if population and release.rows is not None:
         # Half for the noise, half for the sample (Dvoretzky, Kiefer and Wolfowitz 1956, Massart 1990).
         alpha, margin = alpha / 2, float(np.sqrt(np.log(4 / alpha) / (2 * release.rows)))
-    if isinstance(way, PointsOfCounts):
+    if release.derivation.as_counted is not None:
         points, shares, lower, upper = bound_shares(release, alpha)
         return Distribution(points, shares, np.maximum(lower - margin, 0), np.minimum(upper + margin, 1), level, kind)
     way, ranks, rows = _read(release)

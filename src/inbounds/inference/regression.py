@@ -23,7 +23,6 @@ import scipy
 from inbounds import _check
 from inbounds._check import Array
 from inbounds._text import lay_out, visible
-from inbounds.derivations import TableOfMoments
 from inbounds.inference.result import require_release
 from inbounds.inference.roots import bracket_root
 from inbounds.inference.score import draw_joint, rare
@@ -184,7 +183,7 @@ def regression(
     """
     require_release(release, "release")
     way = release.derivation
-    if not isinstance(way, TableOfMoments) or way.rows is None:
+    if not way.means_above or way.rows is None:
         raise ValueError(
             "a regression needs the record of ib.moments, of a public number of records: neighbours='substitute', "
             "without where= and with missing values counted as numbers, not skipped"

@@ -13,13 +13,11 @@ from inbounds import _check
 from inbounds._check import Figures
 from inbounds._html import render
 from inbounds._text import lay_out, visible
-from inbounds.derivations import FromTree
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.notes import describe_kept
 from inbounds.record.release import ColumnRule, Release
 from inbounds.record.selection import list_rules
 from inbounds.record.show import to_times
-from inbounds.repairs.tree import leaf_nodes
 from inbounds.tables.schema import Levels
 from inbounds.tables.times import Clock, write_time
 
@@ -180,8 +178,8 @@ def noisy_counts(release: Release) -> tuple[list[Certificate], list[tuple[int, f
     Counts are clamped to 0 and the number of records. The cells of a tree are its leaves.
     """
     parts, noisy = release.parts, release.noisy
-    if isinstance(release.derivation, FromTree):
-        leaves = leaf_nodes(release.derivation.tree)
+    leaves = release.derivation.leaves
+    if leaves is not None:
         parts, noisy = tuple(parts[node] for node in leaves), tuple(noisy[node] for node in leaves)
     top = math.inf if release.size is None else float(release.size)
     laws = list({id(part): part for part in parts}.values())

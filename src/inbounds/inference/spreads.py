@@ -67,7 +67,7 @@ def _one_spread(
 
 def matrix(release: Release, alpha: float, population: bool) -> RawInterval:
     """Variances by the exact law; covariances by simulation, or by the exact law of their noise."""
-    correlation = release.statistic.traits.unit_diagonal
+    correlation = release.derivation.unit
     size = triangle_size(len(release.noisy))
     bounds = release.limits_of_coordinates()
     rows, columns = np.triu_indices(size)
@@ -151,22 +151,18 @@ def of_sums(release: Release, alpha: float, population: bool) -> RawInterval:
     numeric = [rule for rule in release.columns if rule.step is not None]
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
-    traits = release.statistic.traits
     way = release.derivation
-    pooled, root = getattr(way, "pooled", False), getattr(way, "root", False)
     cells, noise = noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
-    public = getattr(way, "rows", None) is not None
+    public = way.rows is not None
     places = release.places or tuple(range(len(release.noisy)))
     worth = np.array([float(unit / release.units[0]) for unit in release.units[: cells.shape[1] - public]])
     worth = np.concatenate([[1.0], worth]) if public else worth
     sums = places if public else ()
     # Pooled groups have one figure together; other groups have one each.
-    tables = [cells] if pooled else [cells[[group]] for group in range(len(cells))]
-    models = [
-        _SumsModel(pooled, traits.unit_diagonal, table, halves, noise, population, worth, sums) for table in tables
-    ]
+    tables = [cells] if way.pooled else [cells[[group]] for group in range(len(cells))]
+    models = [_SumsModel(way.pooled, way.unit, table, halves, noise, population, worth, sums) for table in tables]
     limits = np.concatenate([_limits_of(model, size, alpha) for model in models], axis=1)
-    limits = np.sqrt(limits) if root else limits
+    limits = np.sqrt(limits) if way.root else limits
     about = "means are about those released" if public else "groups have about the sizes and means released"
     return limits[0].ravel(), limits[1].ravel(), SIMULATED, (*NORMAL, about) if population else (about,)
 
@@ -188,7 +184,7 @@ def _limits_of(model: "_SumsModel", size: int, alpha: float) -> Array:
 def noisy_cells(release: Release, columns: int) -> Array:
     """Counts, sums and sums of products of each group. A public count is put first."""
     worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
-    rows = getattr(release.derivation, "rows", None)
+    rows = release.derivation.rows
     return np.array(worth if rows is None else [float(rows), *worth]).reshape(
         -1, 1 + columns + columns * (columns + 1) // 2
     )

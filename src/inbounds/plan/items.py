@@ -44,11 +44,11 @@ def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mappin
         elif item.statistic not in others:
             rather = "; give edges = [...] of its column under [columns]" if key == "bins" else ""
             yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}{rather}"
-    offered = getattr(statistic, "interval_methods", ())
+    offered = statistic.interval_methods
     if item.interval_method is not None and item.interval_method not in offered:
         remedy = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
         yield f"{where}.interval_method: must be {remedy}, got {item.interval_method!r}"
-    needed = getattr(statistic, "interval_needs", {}).get(item.interval_method)
+    needed = statistic.interval_needs.get(item.interval_method or "")
     if needed is not None and item.method != needed:
         yield f"{where}.interval_method: {item.interval_method!r} needs method = {needed!r}"
     present = {*extra, *(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None)}

@@ -41,9 +41,9 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
 def _find_bounds(file: Path, column: str) -> list[Any]:
     """The bounds of a column in a record."""
     for release in Releases.from_json(read_regular(file)).values():
-        ends_of = getattr(plain_statistic(release.statistic), "ends_of", None)
-        if ends_of is not None and release.columns[0].name == column:
-            return [_as_toml(end) for end in ends_of(release)]
+        ends = plain_statistic(release.statistic).ends_of(release)
+        if ends is not None and release.columns[0].name == column:
+            return [_as_toml(end) for end in ends]
     raise ValueError("the record has no released bounds of this column; release them with statistic = 'bounds'")
 
 

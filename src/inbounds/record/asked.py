@@ -55,7 +55,7 @@ class Asked:
         if not isinstance(released, list) or released != [name for name in columns if name in released]:
             raise RecordError("released bounds are not those of the columns of a release")
         level, method = plain["level"], plain["method"]
-        offered: tuple[str, ...] = getattr(plain_statistic(release.statistic), "interval_methods", ())
+        offered = plain_statistic(release.statistic).interval_methods
         checks = (
             plain["kind"] in (None, "noise", "population"),
             isinstance(level, float) and 0 < level < 1,
@@ -80,7 +80,7 @@ def find_level(release: "Release") -> float:
     float
         The level.
     """
-    cover = getattr(plain_statistic(release.statistic), "cover", None)
+    cover = plain_statistic(release.statistic).cover
     return LEVEL if cover is None else float(cover)
 
 
@@ -130,8 +130,8 @@ def find_interval(
 ) -> "Interval":
     """The interval of a release; see `inbounds.Release.interval`.
 
-    A statistic with several methods has ``interval_methods``, their names, and a method ``interval_with(release, level,
-    kind, method)``. Simultaneous intervals share the chance of a miss among all numbers (Bonferroni).
+    A statistic with several methods has ``interval_methods``, their names, and makes an interval by each of them in
+    ``interval_with``. Simultaneous intervals share the chance of a miss among all numbers (Bonferroni).
     """
     level = find_level(release) if level is None else level
     if simultaneous and release.axes:
@@ -140,12 +140,11 @@ def find_interval(
         return replace(each, level=level, simultaneous=True, method=f"{each.method}; Bonferroni over {cells} numbers")
     if method is None:
         return release.statistic.interval(release, level, kind, variance)
-    statistic: Any = plain_statistic(release.statistic)
-    offered: tuple[str, ...] = getattr(statistic, "interval_methods", ())
+    statistic = plain_statistic(release.statistic)
+    offered = statistic.interval_methods
     if not offered:
         raise ValueError(f"a {statistic.name} has one kind of interval; leave out the method")
     _check.choice(method, "method", offered)
     if variance is not None:
         raise ValueError("variance= cannot be combined with a method of an interval")
-    interval: Interval = statistic.interval_with(release, level, kind, method)
-    return interval
+    return statistic.interval_with(release, level, kind, method)

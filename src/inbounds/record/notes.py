@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from inbounds.derivations import Chosen
 from inbounds.privacy.terms import Unit
 from inbounds.record.selection import find_zone
 
@@ -26,7 +25,6 @@ PUBLIC_SIZE = (
 )
 _CLOCK = "times are by the clock of {}"
 # A chosen point says nothing about how many records lie next to it.
-_EVEN = "expected errors are those of {}records that lie evenly between the released points and the bounds"
 _KEPT = (
     "{}; further rows are left out. So counts are too small for the table where a person has more rows, sums lack "
     "those rows, and means and all others are of the rows that were kept. Intervals and errors do not include what was "
@@ -128,9 +126,7 @@ def list_own_notes(release: "Release") -> tuple[str, ...]:
     public += (PUBLIC_SIZE,) if release.terms.counted else ()
     zone = find_zone(release.statistic)
     public += (_CLOCK.format(zone),) if zone is not None else ()
-    way = release.derivation
-    if isinstance(way, Chosen) and way.points is None and way.size is not None:
-        public += (_EVEN.format("" if way.groups == 1 else f"groups of {way.size:,} "),)
+    public += release.derivation.list_notes()
     columns = release.undetermined()
     if columns is None:
         return public

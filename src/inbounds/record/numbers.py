@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen, Situation
+from inbounds.derivations import Situation
 from inbounds.errors import RecordError
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.certified import Bound
@@ -104,10 +104,8 @@ def check_together(release: "Release") -> None:
     law, way, noisy = release.certificate, release.derivation, release.noisy
     if isinstance(law, Certificate) and law.noise == "zero-sum" and sum(x.numerator for x in noisy) != release.rows:
         raise RecordError("its noisy counts do not add up to the number of rows, as those do that are drawn")
-    if isinstance(way, Chosen) and not way.apart:
-        count = len(way.shares)
-        if any(noisy[i] > noisy[i + 1] for i in range(len(noisy) - 1) if (i + 1) % count):
-            raise RecordError("its points are not in order, as those are that are drawn")
+    if not way.fits_together(noisy):
+        raise RecordError("its points are not in order, as those are that are drawn")
 
 
 def multiply(x: Fraction | int, unit: Fraction | int) -> float:

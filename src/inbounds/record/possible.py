@@ -25,7 +25,7 @@ def list_possible(release: "Release") -> list[Range]:
     """
     traits, count = release.statistic.traits, math.prod(release.shape)
     rows = release.rows
-    if traits.unit_diagonal:
+    if release.derivation.unit:
         return [(-1.0, 1.0)] * count
     if traits.shares:
         return [(0.0, 1.0)] * count

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Chosen, Coordinates, Derivation, FromTree, Limits, Situation
+from inbounds.derivations import Coordinates, Derivation, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.expected.variances import noise_variances
@@ -129,12 +129,12 @@ class Release:
     @property
     def denominator(self) -> int | None:
         """The fixed public number that was divided by, where one was given."""
-        return getattr(plain_statistic(self.statistic), "denominator", None)
+        return plain_statistic(self.statistic).denominator
 
     @property
     def repair(self) -> str | None:
         """How noisy numbers were turned into possible ones, if a repair was chosen."""
-        return getattr(plain_statistic(self.statistic), "repair", None)
+        return plain_statistic(self.statistic).repair
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -144,9 +144,7 @@ class Release:
     @property
     def _levels(self) -> tuple[int, ...]:
         """The depth of each coordinate in a tree, or the depth of its draw, or which of several draws it is from."""
-        if isinstance(self.derivation, CentredSpread | Chosen):
-            return self.derivation.depths
-        return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
+        return self.derivation.depths
 
     @property
     def mechanism(self) -> GridLaw:
@@ -174,8 +172,8 @@ class Release:
         table = self.table
         if (clock := self.clock) is not None:
             return show.to_times(table, clock)
-        present = getattr(plain_statistic(self.statistic), "present", None)
-        return table if present is None else present(table)
+        shown: Value = plain_statistic(self.statistic).present(table)
+        return shown
 
     @property
     def clock(self) -> Clock | None:

@@ -12,7 +12,7 @@ values. Columns may be derived from others by an expression, which is public and
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from inbounds.inference.result import Interval
     from inbounds.record.draft import Draft
     from inbounds.record.release import Release
+    from inbounds.statistics.share import Share
 
 
 # The keywords that say which records a statistic is of, and how they are read; those of `select`, in their order.
@@ -62,6 +63,9 @@ class Selected:
     time_zone: str | None = None
     _where: Expression | None = field(init=False, repr=False, compare=False)
     _derived: Mapping[str, Expression] = field(init=False, repr=False, compare=False)
+
+    # The methods of a statistic of a secret number of records are not compared.
+    compares_methods: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.inner, Selected):
@@ -131,6 +135,10 @@ class Selected:
     def draft(self, terms: Terms) -> "Draft":
         """The release before the data."""
         return draft_statistic(cast(Statistic, self), terms)
+
+    def share(self, terms: Terms) -> "Share | None":
+        """A selection is drawn alone."""
+        return None
 
     def interval(self, release: "Release", level: float, kind: str, variance: "Release | None") -> "Interval":
         """Where the truth lies."""
@@ -203,7 +211,7 @@ def check_persons(statistic: Statistic, terms: Terms) -> None:
                 )
         if persons.column in names:
             raise ValueError(f"column {persons.column!r} says whose row it is; a folded record does not hold it")
-    elif getattr(plain_statistic(statistic), "sizes", None) is not None:
+    elif plain_statistic(statistic).sizes is not None:
         raise ValueError("sizes= cannot be combined with person=: which rows of a person are kept changes the sizes")
     if persons.groups is not None:
         name = persons.groups[0]

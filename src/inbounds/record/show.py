@@ -44,7 +44,7 @@ def key_names(release: "Release") -> list[str]:
 
 def axis_names(release: "Release") -> list[str]:
     """The names of the axes: the columns that have the cells, or row and column for a matrix."""
-    names = getattr(plain_statistic(release.statistic), "axis_names", None)
+    names = plain_statistic(release.statistic).axis_names
     if names is not None:
         return list(names)
     keys = key_names(release)
@@ -55,9 +55,8 @@ def axis_names(release: "Release") -> list[str]:
 
 def sizes_of(release: "Release") -> "_check.Array | int | None":
     """The noisy numbers of records that sums were drawn with."""
-    part, rows = release.parts[0], getattr(release.derivation, "rows", None)
-    pooled = getattr(release.derivation, "pooled", False)
-    if not release.derivation.of_sums or rows is not None or pooled or not release.released:
+    part, way = release.parts[0], release.derivation
+    if not way.of_sums or way.rows is not None or way.pooled or not release.released:
         return None
     counts = [max(0, round(float(x))) for x in release.noisy[:: part.dimension]]
     if len(counts) == 1:

@@ -12,7 +12,6 @@ import numpy as np
 
 from inbounds._estimates import QUALITIES, Estimate
 from inbounds._text import csv_cell
-from inbounds.derivations import Chosen, Points
 from inbounds.expected import Error
 from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
@@ -126,15 +125,25 @@ class Section:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
         derivation, possible = self.release.derivation, list_possible(self.release)
-        if isinstance(derivation, Chosen) and derivation.points is not None:
-            possible = [(float(derivation.points[0]), float(derivation.points[-1]))] * size
+        if (span := derivation.find_range()) is not None:
+            possible = [span] * size
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        points = isinstance(derivation, Points)
-        if isinstance(derivation, Chosen) and derivation.size is None:
+        points = derivation.as_points
+        if points is not None and points.size is None:
             # Without a number of records nothing is known about the error.
             rmse = bias = [None] * size
-        columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size, [points] * size)
+        columns = (
+            self.cells,
+            values,
+            lower,
+            upper,
+            rmse,
+            bias,
+            possible,
+            [from_zero] * size,
+            [points is not None] * size,
+        )
         return [Row(*fields) for fields in zip(*columns, strict=True)]
 
     def write(self, row: Row) -> str:
@@ -147,12 +156,12 @@ class Section:
         For a symmetric matrix this is each pair once, without the correlation of a column with itself; a covariance of
         a column with itself is called its variance. The table of moments has means above such a matrix.
         """
-        rows, axes, traits = self.rows(), self.release.axes, self.release.statistic.traits
+        rows, axes = self.rows(), self.release.axes
         above = self.rows_above_matrix
         if above is None:
             return rows
         names, size = axes[-1], len(axes[-1])
-        least = 1 if traits.unit_diagonal else 0
+        least = 1 if self.release.derivation.unit else 0
         distinct = rows[: above * size]
         for i in range(size):
             for j in range(i + least, size):
@@ -164,8 +173,8 @@ class Section:
     @property
     def rows_above_matrix(self) -> int | None:
         """How many lines are above the symmetric matrix of a table: for moments one, of means. None without one."""
-        traits = self.release.statistic.traits
-        return int(traits.means_above) if traits.matrix or traits.means_above else None
+        above = self.release.derivation.means_above
+        return int(above) if above or self.release.statistic.traits.matrix else None
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:

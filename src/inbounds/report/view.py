@@ -195,7 +195,7 @@ def _lay_out_grid(section: Section) -> Grid | None:
             for i, line in enumerate(lines)
         ]
     if traits.matrix:
-        return _lay_out_matrix(across, lines, with_diagonal=not traits.unit_diagonal)
+        return _lay_out_matrix(across, lines, with_diagonal=not release.derivation.unit)
     *row_names, column_name = names
     sums: list[str] = [""] * len(labels)
     totals: tuple[str, ...] = ()
@@ -246,7 +246,7 @@ def _shade(section: Section, rows: list[Row]) -> list[str]:
     comparable = len({row.possible for row in rows}) == 1
     if not comparable or not present:
         return [""] * len(rows)
-    if traits.unit_diagonal:
+    if section.release.derivation.unit:
         return ["" if x is None else f"{'below' if x < 0 else 'above'}-{_step(abs(x))}" for x in values]
     least = 0.0 if traits.counted else min(present)
     span = max(present) - least or 1.0

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import percent
-from inbounds.derivations import Direct, Points
 from inbounds.inference.result import NORMAL, Interval, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
@@ -104,7 +103,7 @@ def describe_left(releases: Releases) -> tuple[str, str]:
 
 def name_cells(section: Section) -> str:
     """The head of the column that names the numbers of a release."""
-    own = getattr(plain_statistic(section.release.statistic), "axis_names", None)
+    own = plain_statistic(section.release.statistic).axis_names
     if own is not None:
         return ", ".join(own) or "statistic"
     # A level that is counted has a column as well, after those of the groups.
@@ -165,10 +164,9 @@ def list_notes(section: Section) -> list[str]:
         names = f" ({some})" if section.release.axes else ""
         count = sum(row.estimate.has_interval for row in section.distinct_rows())
         notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{names}.")
-    fit = getattr(plain_statistic(release.statistic), "describe_fit", None)
-    notes += [] if fit is None else [fit(release)]
+    notes += filter(None, [plain_statistic(release.statistic).describe_fit(release)])
     bounded = bool(np.isfinite(section.error.worst_bias).all())
-    notes += [_describe_price(section)] if bounded and not isinstance(release.derivation, Points) else []
+    notes += [_describe_price(section)] if bounded and release.derivation.as_points is None else []
     if not release.derivation.plain:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:
@@ -196,8 +194,7 @@ def list_notes(section: Section) -> list[str]:
         notes.append(f"Records: {'; '.join(rules)}.")
     if section.released:
         notes.append(_describe_released(section))
-    cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
-    notes += [] if cost is None else [cost(release)]
+    notes += filter(None, [plain_statistic(release.statistic).describe_cost(release)])
     if len(section.together) > 1:
         rest = [name for name in section.together if name != section.name]
         notes.append(f"Drawn together with {name_releases(rest)}: the ε of that draw is paid once for all of them.")
@@ -208,16 +205,8 @@ def list_notes(section: Section) -> list[str]:
 
 def advise_cover(section: Section) -> str:
     """How numbers that are not judged could have an interval. Empty if there are none, or if they could not."""
-    statistic = plain_statistic(section.release.statistic)
     numbers = [row for row in section.distinct_rows() if row.verdict == NOT_JUDGED]
-    if not numbers or not hasattr(statistic, "cover"):
-        return ""
-    if statistic.cover is not None:
-        return "the interval that was paid for is the bounds; with a larger epsilon it may be shorter"
-    # Without ``cover``, several quantiles have intervals that are made from each other, or none.
-    if len(getattr(statistic, "shares", ())) == 1:
-        return "no interval was paid for; cover = 0.95 of a quantile pays for one"
-    return "no interval is known; one q at a time with cover = 0.95 has one"
+    return plain_statistic(section.release.statistic).advise_cover() if numbers else ""
 
 
 def _describe_released(section: Section) -> str:
@@ -232,10 +221,11 @@ def _describe_released(section: Section) -> str:
         f"Bounds of {names} were released before and paid for. Records beyond them are clipped, a bias that no "
         "interval here contains"
     )
-    if not section.release.statistic.traits.mean:
-        return f"{sentence}."
     widest = max(ends[name][1] - ends[name][0] for name in section.released)
-    price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(widest / 1000)}"
+    moved = plain_statistic(section.release.statistic).find_clipping(widest)
+    if moved is None:
+        return f"{sentence}."
+    price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(moved)}"
     return f"{sentence}: {price}."
 
 
@@ -254,9 +244,9 @@ def _explain_worst(release: Release) -> str:
     """When the bias of a number that is made of noisy sums is worst."""
     if release.derivation.tail != "bounds":
         return "where all records lie at one end of the bounds"
-    if release.statistic.traits.unit_diagonal:
+    if release.derivation.unit:
         return "all that is possible: a variance may be almost 0"
-    if getattr(plain_statistic(release.statistic), "by", None) is not None:
+    if plain_statistic(release.statistic).by is not None:
         return "all that is possible: a group may be empty"
     what = "no record may be selected" if is_selection(release.statistic) else "there may be hardly any records"
     return f"all that is possible: {what}"
@@ -267,16 +257,15 @@ def _list_idle(section: Section) -> list[str]:
     release = section.release
     if section.shown_interval is None:
         return []
-    if release.statistic.traits.unit_diagonal:
+    if release.derivation.unit:
         low, high = -1.0, 1.0
     else:
         limits = release.limits_of_coordinates()
         if len(set(limits)) != 1:
             return []
         ((low, high),) = set(limits)
-        if isinstance(release.derivation, Direct) and release.derivation.root:
-            # The limits are those of the variance that was drawn.
-            low, high = low**0.5, high**0.5
+        # The limits may be those of a variance of which the root was taken.
+        low, high = release.derivation.span(low, high)
     return [
         row.cell
         for row in section.distinct_rows()

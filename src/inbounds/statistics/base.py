@@ -34,6 +34,8 @@ MOST_COLUMNS, _MOST_DIGITS = 200, 100
 # How noise is added to a mean, and to a spread.
 METHODS = ("moments", "direct")
 SPREAD_METHODS = ("centred", "robust", *METHODS)
+# The boundings and methods of a matrix that a preview compares.
+MATRIX_WAYS = (("bit", "joint"), ("bit", "split"), ("truncated", "split"))
 # The most cells of a table.
 MOST_CELLS = 10**7
 
@@ -56,8 +58,8 @@ def settle_bounds(bounds: Any, name: str) -> Any:
     """Bounds of a column as they are, or those of a release of its bounds, in exact numbers."""
     if not isinstance(bounds, Release):
         return bounds
-    ends_of = getattr(plain_statistic(bounds.statistic), "ends_of", None)
-    if ends_of is None:
+    ends = plain_statistic(bounds.statistic).ends_of(bounds)
+    if ends is None:
         raise TypeError("bounds must be a pair (lower, upper) or a release of inbounds.bounds, got another release")
     other: Any = bounds.columns[0].name
     if name != other and UNNAMED not in (name, other):
@@ -65,7 +67,7 @@ def settle_bounds(bounds: Any, name: str) -> Any:
             f"bounds are those of column {other!r}, not of {name!r}; if they hold for both, give their numbers: "
             "bounds=tuple(release.value)"
         )
-    return ends_of(bounds)
+    return ends
 
 
 def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:

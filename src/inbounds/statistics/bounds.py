@@ -22,7 +22,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.selection import terms_of
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import keep
 from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
@@ -46,7 +46,7 @@ _MARGIN, _MOST_MARGIN = Fraction(1, 2), 100
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Statistic):
     """Bounds between which a share of the records lies; see `inbounds.bounds`.
 
     >>> Bounds("income", within=(0, 1e9)).title
@@ -138,8 +138,8 @@ class Bounds:
 
     def ends_of(self, release: Release) -> tuple[Any, Any]:
         """The released bounds as exact numbers or dates, for a statistic that uses them."""
-        way = release.derivation
-        assert isinstance(way, Chosen)
+        way = release.derivation.as_chosen
+        assert way is not None
         lower, upper = self._complete_ends(way.move_out(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]

@@ -12,7 +12,7 @@ from inbounds.inference.result import Interval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import (
     UNIT_INTERVAL,
     count_groups,
@@ -39,7 +39,7 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Statistic):
     """The number of records with a level, in each group, or in all; see `inbounds.count`.
 
     >>> Count("smoker", level="yes").title
@@ -57,7 +57,7 @@ class Count:
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "count"
-    traits: ClassVar[Traits] = Traits(columns="level or none", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="level or none", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class Count:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Proportion:
+class Proportion(Statistic):
     """The share of records with a level; see `inbounds.proportion`.
 
     With ``by``, the share in each group: a noisy count over a noisy size.
@@ -141,7 +141,7 @@ class Proportion:
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "proportion"
-    traits: ClassVar[Traits] = Traits(columns="level", counted=True, shares=True)
+    traits: ClassVar[Traits] = Traits(columns="level", shares=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ they are drawn together in a cube, it is (k+1)(k+2)/(3ε²). Statistics of the s
 computed from: if covariances are released, the means of their columns cost nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -33,11 +33,12 @@ _MOST_NUMBERS = 1000
 
 def offer(statistic: Statistic, terms: Terms) -> Share | None:
     """The share of a statistic in a joint draw. None if it has to be drawn alone."""
-    share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
-    if share is None or terms.bounding == "truncated" or terms_of(statistic, terms).rows is None:
+    if terms.bounding == "truncated" or terms_of(statistic, terms).rows is None:
         return None
-    check_persons(statistic, terms)
-    return share(terms) if statistic.numbers(terms) <= _MOST_NUMBERS else None
+    share = statistic.share(terms) if statistic.numbers(terms) <= _MOST_NUMBERS else None
+    if share is not None:
+        check_persons(statistic, terms)
+    return share
 
 
 @dataclass(frozen=True, slots=True)

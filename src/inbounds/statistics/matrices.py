@@ -18,7 +18,7 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.repairs import matrix
-from inbounds.statistics.base import fields_of_several, keep, list_names, quantise, several
+from inbounds.statistics.base import MATRIX_WAYS, fields_of_several, keep, list_names, quantise, several
 from inbounds.statistics.drafts import draft_elements, draft_moments, draft_of_sums, limits_of_sums, triangle
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
@@ -30,7 +30,7 @@ from inbounds.tables.schema import Column, Numeric
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Covariance:
+class Covariance(Statistic):
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds; see `inbounds.covariance`.
 
     >>> Covariance(bounds={"age": (0, 100), "bmi": (10, 60)}).title
@@ -47,6 +47,7 @@ class Covariance:
     name: ClassVar[str] = "covariance"
     traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
     least_rows: ClassVar[int] = 2
+    compares_methods: ClassVar[bool] = True
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
@@ -65,6 +66,9 @@ class Covariance:
 
     def numbers(self, terms: Terms) -> int:
         return count_elements(len(self._columns), self.method, terms)
+
+    def list_ways(self, terms: Terms, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+        return MATRIX_WAYS
 
     def draft(self, terms: Terms) -> Draft:
         assert self.repair is not None
@@ -99,7 +103,7 @@ class Covariance:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Correlation:
+class Correlation(Statistic):
     """The correlation matrix of the columns that have bounds; see `inbounds.correlation`.
 
     >>> Correlation(bounds={"age": (0, 100), "bmi": (10, 60)}).title
@@ -114,8 +118,9 @@ class Correlation:
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "correlation"
-    traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True, unit_diagonal=True, needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
     least_rows: ClassVar[int] = 2
+    compares_methods: ClassVar[bool] = True
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
@@ -136,6 +141,9 @@ class Correlation:
 
     def numbers(self, terms: Terms) -> int:
         return count_elements(len(self._columns), self.method, terms)
+
+    def list_ways(self, terms: Terms, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+        return MATRIX_WAYS
 
     def draft(self, terms: Terms) -> Draft:
         assert self.repair is not None

@@ -15,7 +15,7 @@ from inbounds.privacy.certified import Bound, joint_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import (
     check_method,
     count_groups,
@@ -46,7 +46,7 @@ _ENOUGH, _DEARER = 100, 1.05
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Statistic):
     """The mean of a column within its bounds, of all records or of each group; see `inbounds.mean`.
 
     If the number of rows is public, it is Σx/n, which one record moves by at most (upper - lower)/n. If it is
@@ -74,7 +74,7 @@ class Mean:
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "mean"
-    traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
+    traits: ClassVar[Traits] = Traits(meaning="centre")
     least_rows: ClassVar[int] = 1
     interval_methods: ClassVar[tuple[str, ...]] = means.METHODS
 
@@ -132,6 +132,9 @@ class Mean:
             number = coordinates.mean(column, terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
+    def find_clipping(self, width: float) -> float:
+        return width / 1000
+
     def share(self, terms: Terms) -> Share | None:
         """The mean of a public number of records follows from its sum, which a joint draw may have anyway."""
         if self._keys:
@@ -157,7 +160,7 @@ class Mean:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Statistic):
     """The sum of a column, of all records or of each group, within n times its bounds where n is public."""
 
     column: str

@@ -17,7 +17,7 @@ from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.repairs import matrix
 from inbounds.statistics.base import fields_of_several, keep, list_names, quantise, several
 from inbounds.statistics.drafts import draft_moments, draft_of_sums, limits_of_sums
@@ -68,7 +68,7 @@ class MomentsValue:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Statistic):
     """Means and the covariance matrix of the columns that have bounds, in one draw; see `inbounds.moments`.
 
     >>> Moments(bounds={"age": (0, 100), "bmi": (10, 60)}).title
@@ -82,7 +82,7 @@ class Moments:
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "moments"
-    traits: ClassVar[Traits] = Traits(columns="numbers", means_above=True, needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="numbers")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 

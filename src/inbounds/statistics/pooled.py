@@ -14,8 +14,17 @@ from inbounds.inference.result import Interval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import fields_of_several, groups_of, keep, list_names, numeric, quantise, several
+from inbounds.record.statistic import Statistic, Traits, register
+from inbounds.statistics.base import (
+    MATRIX_WAYS,
+    fields_of_several,
+    groups_of,
+    keep,
+    list_names,
+    numeric,
+    quantise,
+    several,
+)
 from inbounds.statistics.drafts import draft_elements, draft_of_sums, draft_single, limits_of_sums, triangle
 from inbounds.statistics.matrices import check_method, choose_repair
 from inbounds.tables import coordinates
@@ -27,7 +36,7 @@ from inbounds.tables.schema import Column, DataError, Levels, Numeric
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class PooledVariance:
+class PooledVariance(Statistic):
     """The pooled variance within J groups, Σ_j Σ (x - mean_j)² / (n - J); see `inbounds.pooled_variance`.
 
     >>> PooledVariance("age", by="arm", levels=["a", "b"], bounds=(0, 100)).title
@@ -35,7 +44,7 @@ class PooledVariance:
     """
 
     column: str
-    by: str
+    by: str = field()
     levels: LevelList
     bounds: Bounds
     sizes: Sequence[int] | Mapping[Level, int] | None = None
@@ -99,14 +108,14 @@ class PooledVariance:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class PooledCovariance:
+class PooledCovariance(Statistic):
     """The pooled covariance matrix within groups; see `inbounds.pooled_covariance`.
 
     >>> PooledCovariance(by="arm", levels=["a", "b"], bounds={"age": (0, 100), "bmi": (10, 60)}).title
     'pooled covariance of age, bmi by arm'
     """
 
-    by: str
+    by: str = field()
     levels: LevelList
     bounds: Mapping[str, Bounds]
     method: PooledMethod = "joint"
@@ -121,6 +130,7 @@ class PooledCovariance:
 
     name: ClassVar[str] = "pooled_covariance"
     traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
+    compares_methods: ClassVar[bool] = True
     interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
@@ -149,6 +159,9 @@ class PooledCovariance:
         if terms.rows is None:
             return len(self._key.labels) * (1 + columns + triangle(columns))
         return triangle(columns)
+
+    def list_ways(self, terms: Terms, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+        return MATRIX_WAYS
 
     def draft(self, terms: Terms) -> Draft:
         assert self.repair is not None

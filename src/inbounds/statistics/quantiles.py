@@ -20,7 +20,7 @@ from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import (
     MOST_CELLS,
     check_method,
@@ -51,7 +51,7 @@ _TYPICAL = 2000
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Quantile:
+class Quantile(Statistic):
     """One or several quantiles of a column, of all records or of each group; see `inbounds.quantile`.
 
     >>> Quantile("age", q=(0.25, 0.5, 0.75), bounds=(0, 100)).title
@@ -124,6 +124,9 @@ class Quantile:
             return draft_counted(self, terms, self.shares, self._column, axes)
         return _draft(self, terms, self.shares, axes, together=method == "together")
 
+    def advise_cover(self) -> str:
+        return _advise_cover(self.cover, len(self.shares))
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
@@ -131,7 +134,7 @@ class Quantile:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Median:
+class Median(Statistic):
     """The median of a column, of all records or of each group; see `inbounds.median`.
 
     >>> Median("age", bounds=(0, 100)).title
@@ -181,8 +184,21 @@ class Median:
     def draft(self, terms: Terms) -> Draft:
         return _draft(self, terms, self.shares, labels_of(self._keys))
 
+    def advise_cover(self) -> str:
+        return _advise_cover(self.cover, len(self.shares))
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
+
+
+def _advise_cover(cover: Number | None, shares: int) -> str:
+    """How quantiles without an interval could have one."""
+    if cover is not None:
+        return "the interval that was paid for is the bounds; with a larger epsilon it may be shorter"
+    # Without ``cover``, several quantiles have intervals that are made from each other, or none.
+    if shares == 1:
+        return "no interval was paid for; cover = 0.95 of a quantile pays for one"
+    return "no interval is known; one q at a time with cover = 0.95 has one"
 
 
 def _keep_rules(statistic: "Quantile | Median") -> None:

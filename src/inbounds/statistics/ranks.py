@@ -19,7 +19,7 @@ from inbounds.privacy.certified import joint_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS, fields_of_key, keep, key_of, list_names, settle_bounds
 from inbounds.statistics.drafts import law_of_number, make_draft
 from inbounds.statistics.matrices import choose_repair
@@ -36,7 +36,7 @@ _BINS = (256, 128, 64, 32, 16)
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Kendall:
+class Kendall(Statistic):
     """The matrix of Kendall's tau-a of columns whose values have an order; see `inbounds.kendall`.
 
     >>> Kendall(bounds={"age": (0, 100)}, levels={"grade": ["low", "high"]}).title
@@ -53,7 +53,7 @@ class Kendall:
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "kendall"
-    traits: ClassVar[Traits] = Traits(columns="ordered", matrix=True, unit_diagonal=True)
+    traits: ClassVar[Traits] = Traits(columns="ordered", matrix=True)
     least_rows: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
 """The regression of one column on others: least squares from moments that are drawn together."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import MOST_COLUMNS, fields_of_several, keep, list_names, quantise, several
 from inbounds.statistics.drafts import draft_moments, rule_of
 from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
@@ -30,7 +30,7 @@ from inbounds.tables.schema import Levels as LevelsRule
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(Statistic):
     """The linear regression of a column on all others that have bounds or levels; see `inbounds.regression`.
 
     >>> Regression("income", bounds={"income": (0, 200), "age": (0, 100)}, levels={"region": ["n", "s"]}).title
@@ -47,9 +47,8 @@ class Regression:
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "regression"
-    traits: ClassVar[Traits] = Traits(columns="outcome", needs_truth=True)
+    traits: ClassVar[Traits] = Traits(columns="outcome")
     least_rows: ClassVar[int] = 2
-    axis_names: ClassVar[tuple[str, ...]] = ("coefficient",)
 
     def __post_init__(self) -> None:
         if self.levels is not None and not isinstance(self.levels, Mapping):
@@ -103,6 +102,10 @@ class Regression:
     def title(self) -> str:
         return f"regression of {self.column} on {list_names(self._columns[1:])}"
 
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        return ("coefficient",)
+
     def numbers(self, terms: Terms) -> int:
         return count_elements(len(self._columns), "joint", terms)
 
@@ -137,8 +140,8 @@ class Regression:
         """
         names = tuple(column.name for column in self._columns)
         whole = tuple(column.name for column in self._columns if column.integer)
-        assert isinstance(release.derivation, Coefficients)
         table = release.derivation.table
+        assert table is not None
         bounds = {column.name: column.ends for column in self._columns}
         statistic = Moments(bounds=bounds, repair=choose_repair(None, len(names)), integer=whole)
         columns = tuple(rule_of(quantise(column, release.terms)) for column in self._columns)
@@ -147,6 +150,11 @@ class Regression:
     def fit(self, release: Release, level: float = 0.95) -> Fit:
         """The fit with R², predictions and what the noise does to it; see `inbounds.inference.regression`."""
         return fit_moments(self.moments(release), level)
+
+    def describe_hidden(self, find_typical: Callable[[], Release]) -> str:
+        fit = self.fit(find_typical())
+        drawn = ". Hidden coefficients are drawn towards 0, and their intervals have no ends"
+        return "" if fit.identified else f"if the truth is typical, {fit.diagnosis}{drawn}"
 
     def describe_fit(self, release: Release) -> str:
         """How well the regressors explain the column, and what the noise does to the coefficients."""

@@ -1,6 +1,6 @@
 """Variance and standard deviation of a column."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.statistics.base import (
     SPREAD_METHODS,
     check_method,
@@ -53,7 +53,7 @@ _CLAMPED, _MIDDLE = 1.1, 0.03
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Variance:
+class Variance(Statistic):
     """The sample variance (denominator n - 1) of a column; see `inbounds.variance`.
 
     ``method="moments"`` draws Σu and Σu² together, where u is x in half-widths from the middle of the bounds.
@@ -77,10 +77,11 @@ class Variance:
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "variance"
-    traits: ClassVar[Traits] = Traits(variance=True, meaning="squared spread")
+    traits: ClassVar[Traits] = Traits(meaning="squared spread")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.SPREAD_METHODS
     interval_needs: ClassVar[Mapping[str, str]] = {"robust": "robust"}
+    compares_methods: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
@@ -104,6 +105,9 @@ class Variance:
         """The method, or the one that is taken where none is given; None where there is only one."""
         grouped = bool(self._keys)
         return None if terms.rows is None or grouped else find_method(self.method, terms)
+
+    def list_ways(self, terms: Terms, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+        return _list_ways(self.find_way(terms), states_mean=states_mean)
 
     def draft(self, terms: Terms) -> Draft:
         column = quantise(self._column, terms)
@@ -140,7 +144,7 @@ class Variance:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class StandardDeviation:
+class StandardDeviation(Statistic):
     """The sample standard deviation of a column; see `inbounds.standard_deviation`.
 
     >>> StandardDeviation("age", bounds=(0, 100)).title
@@ -160,10 +164,11 @@ class StandardDeviation:
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "standard_deviation"
-    traits: ClassVar[Traits] = Traits(needs_truth=True, meaning="spread")
+    traits: ClassVar[Traits] = Traits(meaning="spread")
     least_rows: ClassVar[int] = 2
     interval_methods: ClassVar[tuple[str, ...]] = bounded.SPREAD_METHODS
     interval_needs: ClassVar[Mapping[str, str]] = {"robust": "robust"}
+    compares_methods: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
@@ -191,6 +196,9 @@ class StandardDeviation:
         """The method, or the one that is taken where none is given; None where there is only one."""
         grouped = bool(self._keys)
         return None if terms.rows is None or grouped else find_method(self.method, terms)
+
+    def list_ways(self, terms: Terms, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+        return _list_ways(self.find_way(terms), states_mean=states_mean)
 
     def draft(self, terms: Terms) -> Draft:
         column, method = self._quantise(terms), find_method(self.method, terms, grouped=bool(self._keys))
@@ -249,6 +257,16 @@ class StandardDeviation:
     def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
         """The interval by a method of its own name."""
         return bounded.interval_of_spread(release, level, kind, None, method)
+
+
+def _list_ways(way: SpreadMethod | None, *, states_mean: bool) -> Sequence[tuple[str, str]]:
+    """The ways to draw a spread: which of them is best follows from the mean, so they are compared where it is stated.
+
+    If nothing is stated, the default has the smallest error on average over all means.
+    """
+    if way is None or not states_mean:
+        return ()
+    return [("bit", "centred"), ("bit", "moments"), ("bit", "direct"), ("truncated", "direct")]
 
 
 def _draft_groups(

@@ -19,7 +19,7 @@ from inbounds.inference.result import Interval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.repairs.tree import Groups, count_nodes
 from inbounds.statistics.base import (
     fields_of_key,
@@ -41,7 +41,7 @@ COUNT_REPAIRS = ("project", "none")
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Statistic):
     """The number of records with each level, or in each interval; see `inbounds.histogram`.
 
     >>> Histogram("region", levels=["north", "south"]).title
@@ -59,7 +59,7 @@ class Histogram:
     _key: Key = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "histogram"
-    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="cells", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Histogram:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Crosstab:
+class Crosstab(Statistic):
     """The number of records with each combination of levels; see `inbounds.crosstab`.
 
     >>> Crosstab(levels={"region": ["north", "south"], "smoker": [True, False]}).title
@@ -107,7 +107,7 @@ class Crosstab:
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "crosstab"
-    traits: ClassVar[Traits] = Traits(columns="table", counted=True, whole=True)
+    traits: ClassVar[Traits] = Traits(columns="table", whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class Crosstab:
 @register
 @explain_fields
 @dataclass(frozen=True, slots=True)
-class Proportions:
+class Proportions(Statistic):
     """The share of records with each level, or in each interval; see `inbounds.proportions`.
 
     >>> Proportions("region", levels=["north", "south"]).title
@@ -171,7 +171,7 @@ class Proportions:
     _key: Key = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "proportions"
-    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, shares=True)
+    traits: ClassVar[Traits] = Traits(columns="cells", shares=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
