@@ -307,7 +307,7 @@ def ledger_export(
     """Write the ledger as CSV, or as records for the Differential Privacy Deployments Registry.
 
     The records are drafts, one for each dataset, in a list of JSON. State who publishes the numbers, what for and of
-    which region, and hand in each record as a file of its own.
+    which region, and hand in each record as a separate file.
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """
