@@ -7,6 +7,7 @@ of bytes follows from the drafts alone, so neither the size of a file nor the ti
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from inbounds.record.sequential import laws_in_turn
 # The key that chose between the rows of persons, or zeros where there is none.
 KEY_BYTES = 16
 _INDEX = np.dtype("<i8")
+_BLOCK = 65536
 
 
 def draw_length(drafts: Mapping[str, Draft]) -> int:
@@ -61,17 +63,20 @@ def _list_laws(release: Release, size: int) -> Sequence[Certificate]:
 
 
 def _find_indices(release: Release) -> Integers:
-    laws = _list_laws(release, len(release.noisy))
     # Equal numbers often share one object, since of a million counts few differ.
     known: dict[tuple[int, int], int] = {}
-    pairs = [(id(number), id(law)) for number, law in zip(release.noisy, laws, strict=True)]
-    for pair, number, law in zip(pairs, release.noisy, laws, strict=True):
+
+    def find(number: Fraction, law: Certificate) -> int:
+        pair = id(number), id(law)
         if pair not in known:
             index = (number - law.origin) / law.step
             if index.denominator != 1:
                 raise ArithmeticError("a number is not on the grid of its distribution")
             known[pair] = index.numerator
-    return np.array([known[pair] for pair in pairs], dtype=_INDEX)
+        return known[pair]
+
+    numbers = release.noisy
+    return np.fromiter(map(find, numbers, _list_laws(release, len(numbers))), dtype=_INDEX, count=len(numbers))
 
 
 def _complete(draft: Draft, indices: Integers) -> Release:
@@ -95,10 +100,13 @@ def _complete(draft: Draft, indices: Integers) -> Release:
 
 def _read_indices(indices: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:
     known: dict[tuple[int, int], Fraction] = {}
-    numbers = []
-    for index, law in zip(indices.tolist(), laws, strict=True):
+
+    def read(index: int, law: Certificate) -> Fraction:
         pair = index, id(law)
         if pair not in known:
             known[pair] = law.origin + index * law.step
-        numbers.append(known[pair])
-    return tuple(numbers)
+        return known[pair]
+
+    # Blocks keep the memory of the integers of Python small.
+    blocks = (indices[start : start + _BLOCK].tolist() for start in range(0, len(indices), _BLOCK))
+    return tuple(map(read, chain.from_iterable(blocks), laws))

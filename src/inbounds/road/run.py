@@ -49,7 +49,7 @@ from inbounds.tables.versions import Versions, find_change, take_versions
 # The exact cells of releases, one set for each request of their drafts.
 _Tables: TypeAlias = dict[str, list[Cells]]
 # Memory that is set aside before a draw, for each byte of what is drawn and in any case.
-_SPARE, _LEAST_SPARE = 64, 2**23
+_SPARE, _LEAST_SPARE = 8, 2**23
 
 
 @dataclass(frozen=True, slots=True)
