@@ -198,7 +198,11 @@ def _described(name: str, thing: Any) -> list[str]:
         return [f"`ib.{name}`: the version, as text."]
     members = ["   :members:"] if not inspect.isfunction(thing) else []
     inherited = inspect.isclass(thing) and thing.__base__.__module__.startswith("inbounds.")
-    members += ["   :inherited-members:"] if inherited else []
+    # What pydantic adds to models is explained there.
+    members += ["   :inherited-members: BaseModel"] if inherited else []
+    # A name that is explained above is not explained again with its module.
+    twice = [public for public in getattr(thing, "__all__", ()) if public in inbounds.__all__]
+    members += [f"   :exclude-members: {', '.join(twice)}"] if inspect.ismodule(thing) and twice else []
     kind = "module" if inspect.ismodule(thing) else "class" if inspect.isclass(thing) else "function"
     full = thing.__name__ if kind == "module" else f"inbounds.{name}"
     return ["```{eval-rst}", f".. auto{kind}:: {full}", *members, "```"]
