@@ -215,8 +215,8 @@ def try_fault(folder: Path, kind: str, at: int, after: float | None = None) -> O
     return Outcome(kind, at, stage[0], kinds["result"] == 1, message, status)
 
 
-# A kill may leave the empty lock file and the journal of SQLite, which the next request uses and removes.
-_FILES = {"plan.toml", "t.csv", "l", "l.head", "l.lock", "l-journal", "out"}
+# A kill may leave the empty lock file, the journal of SQLite and the next head file. The next charge uses them.
+_FILES = {"plan.toml", "t.csv", "l", "l.head", "l.head.new", "l.lock", "l-journal", "out"}
 
 
 def _read_kinds(folder: Path) -> list[str]:
